@@ -1,0 +1,40 @@
+# make demo   sets everything up and judges three edits on the embedded league
+# make test   sets everything up and runs the tests
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test lint types check clean
+
+demo: $(INSTALLED)
+	$(BIN)/evalharness demo
+
+test: $(INSTALLED) $(VENV)/.conformance
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 --dist worksteal
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+check: lint types test
+
+$(INSTALLED): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+# Real third-party clients run against our server; where they cannot be installed their tests skip with a reason.
+$(VENV)/.conformance: tests/conformance/install.sh
+	PYTHON=$(PYTHON) sh tests/conformance/install.sh || echo 'conformance clients not installed: their tests will be skipped'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .venv-coworld .demo .evalharness .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,42 @@
+"""A pytest plugin that turns “did this edit help?” into a test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_evalharness.errors import (
+        ConditionNotMet,
+        EvalHarnessError,
+        Inconclusive,
+        Untrustworthy,
+        UsageError,
+    )
+    from pytest_evalharness.verdict.words import Claim, Rule, Verdict
+
+__all__ = [
+    "Claim",
+    "ConditionNotMet",
+    "EvalHarnessError",
+    "Inconclusive",
+    "Rule",
+    "Untrustworthy",
+    "UsageError",
+    "Verdict",
+]
+
+_HOMES = dict.fromkeys(("Claim", "Rule", "Verdict"), "pytest_evalharness.verdict.words")
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when they are asked for: this package is imported in every pytest run."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES.get(name, "pytest_evalharness.errors")), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

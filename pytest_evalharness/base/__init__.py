@@ -1,0 +1,1 @@
+"""Shared mechanics, each once: clock, deadline, files, text, database, events."""

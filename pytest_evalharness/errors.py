@@ -1,0 +1,196 @@
+"""One tree of errors. Each says what happened, what was not done and the command to run next.
+
+    EvalHarnessError
+    ├── UsageError              the command line, a mark or a setting is wrong            exit 4
+    ├── ConditionNotMet         the evidence is sound and the claim is not met            exit 1
+    ├── Inconclusive            the evidence is sound and cannot tell                     exit 10
+    └── Untrustworthy           there is no evidence anyone should believe                exit 11
+        ├── NoCredentials           no token, an unreadable file
+        ├── CredentialsRejected     the server does not accept the token
+        ├── ServerUnreachable       nobody answered in time
+        ├── NotTheService           somebody answered, but not the league's API
+        ├── UnknownPolicy           a name that is no owned, uploaded policy
+        ├── AmbiguousPolicy         a name that could be several versions
+        ├── SameBuild               both arms are one and the same build
+        ├── FieldUnavailable        too few live players, an opponent who is not live
+        ├── RequestRefused          the server refused the experience request
+        ├── SubmissionUnknown       a POST whose fate the server cannot tell
+        ├── ArmStalled              a wedged seat, or a budget that ran out
+        ├── ArmFailed               an arm ended without results
+        ├── JournalUnavailable      the ledger cannot be read or written
+        ├── ReportsMissing          a collected case never reported
+        └── NothingJudged           a case passed without looking at its evidence
+
+Every class has a stable code; `docs/reference/errors.md` has a paragraph for each.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pytest_evalharness.base.text import redact
+
+
+class EvalHarnessError(Exception):
+    """The root. Catch it to catch everything this package raises on purpose.
+
+    Args:
+        what: what happened, and to which arm, seat, file or request. Its first line carries the decision.
+        not_done: what did not happen because of it (`nothing was submitted`), or what still goes on.
+        next_step: the command or the action to take next.
+    """
+
+    code: ClassVar[str] = "EVH000"
+    exit_code: ClassVar[int] = 11
+
+    def __init__(self, what: str, *, not_done: str = "", next_step: str = "") -> None:
+        self.what = redact(what)
+        self.not_done = redact(not_done)
+        self.next_step = redact(next_step)
+        super().__init__(self.what)
+
+    def __str__(self) -> str:
+        """All of it, the decision first."""
+        lines = [self.what]
+        if self.not_done:
+            lines.append(f"  not done: {self.not_done}")
+        if self.next_step:
+            lines.append(f"  next:     {self.next_step}")
+        lines.append(f"  code:     {self.code}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors travel between processes whole."""
+        return (_rebuild, (type(self), self.what, self.not_done, self.next_step))
+
+
+def _rebuild(kind: type[EvalHarnessError], what: str, not_done: str, next_step: str) -> EvalHarnessError:
+    return kind(what, not_done=not_done, next_step=next_step)
+
+
+class UsageError(EvalHarnessError):
+    """The command line, a mark or a setting is wrong."""
+
+    code = "EVH001"
+    exit_code = 4
+
+
+class ConditionNotMet(EvalHarnessError, AssertionError):
+    """The evidence is trustworthy and the claim is not met."""
+
+    code = "EVH101"
+    exit_code = 1
+
+
+class Inconclusive(EvalHarnessError):
+    """The evidence is trustworthy and cannot tell."""
+
+    code = "EVH110"
+    exit_code = 10
+
+
+class Untrustworthy(EvalHarnessError):
+    """There is no evidence that anyone should believe."""
+
+    code = "EVH111"
+
+
+class NoCredentials(Untrustworthy):
+    """No token was found where the league's own tools keep it."""
+
+    code = "EVH201"
+
+
+class CredentialsRejected(Untrustworthy):
+    """The server does not accept the token, or does not permit this."""
+
+    code = "EVH202"
+
+
+class ServerUnreachable(Untrustworthy):
+    """Nobody answered in time."""
+
+    code = "EVH203"
+
+
+class NotTheService(Untrustworthy):
+    """Somebody answered, but what came is not the league's API."""
+
+    code = "EVH204"
+
+
+class UnknownPolicy(Untrustworthy):
+    """A name that is no owned, uploaded policy and no live league member."""
+
+    code = "EVH211"
+
+
+class AmbiguousPolicy(Untrustworthy):
+    """A name that could mean several versions."""
+
+    code = "EVH212"
+
+
+class SameBuild(Untrustworthy):
+    """Both arms are one and the same build: nothing could be learnt."""
+
+    code = "EVH213"
+
+
+class FieldUnavailable(Untrustworthy):
+    """The field cannot be filled: too few live players, or an opponent who is not live."""
+
+    code = "EVH214"
+
+
+class RequestRefused(Untrustworthy):
+    """The server refused to accept an experience request."""
+
+    code = "EVH221"
+
+
+class SubmissionUnknown(Untrustworthy):
+    """A request was sent, its answer was lost, and the server cannot tell what became of it."""
+
+    code = "EVH222"
+
+
+class ArmStalled(Untrustworthy):
+    """An arm hangs: a wedged seat, or a budget that ran out."""
+
+    code = "EVH231"
+
+
+class ArmFailed(Untrustworthy):
+    """An arm ended without usable results."""
+
+    code = "EVH232"
+
+
+class JournalUnavailable(Untrustworthy):
+    """The ledger cannot be read or written."""
+
+    code = "EVH241"
+
+
+class ReportsMissing(Untrustworthy):
+    """A collected case never reported."""
+
+    code = "EVH242"
+
+
+class NothingJudged(Untrustworthy):
+    """A case passed without looking at its evidence."""
+
+    code = "EVH243"
+
+
+def by_code(code: str) -> type[EvalHarnessError]:
+    """The class of a code, for errors that were stored; the root's branch `Untrustworthy` if unknown."""
+    pending: list[type[EvalHarnessError]] = [EvalHarnessError]
+    while pending:
+        kind = pending.pop()
+        if kind.code == code:
+            return kind
+        pending.extend(kind.__subclasses__())
+    return Untrustworthy

@@ -1,0 +1,347 @@
+"""Every setting once: command line > environment > ini > default. Pure: it is handed the sources.
+
+Secrets are not settings. They come from the environment or the credential file, nowhere else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pytest_evalharness.errors import UsageError
+
+EMBEDDED = "embedded"
+PAGE_LEAGUE = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
+"""The league that the runbook names; `--eval-league` chooses another."""
+LARGEST_REQUEST = 100
+"""The service plays at most this many episodes a request."""
+
+
+class Origin(StrEnum):
+    """Where a setting's value came from, strongest first."""
+
+    COMMAND_LINE = "command line"
+    ENVIRONMENT = "environment"
+    INI = "ini"
+    DEFAULT = "default"
+
+
+class Kind(StrEnum):
+    """How a setting is spelt on a command line."""
+
+    VALUE = "value"
+    SWITCH = "switch"
+    REPEATED = "repeated"
+
+
+def _text(raw: str) -> str:
+    if not raw.strip():
+        raise ValueError("must not be empty")
+    return raw.strip()
+
+
+def _whole(low: int, high: int | None = None) -> Callable[[str], int]:
+    def parse(raw: str) -> int:
+        try:
+            value = int(raw)
+        except ValueError:
+            raise ValueError("must be a whole number") from None
+        if value < low or (high is not None and value > high):
+            raise ValueError(f"must be {low} to {high}" if high is not None else f"must be {low} or more")
+        return value
+
+    return parse
+
+
+def _real(low: float, high: float, *, what: str) -> Callable[[str], float]:
+    def parse(raw: str) -> float:
+        try:
+            value = float(raw)
+        except ValueError:
+            raise ValueError("must be a number") from None
+        if not (low < value < high) or not math.isfinite(value):
+            raise ValueError(f"must be {what}")
+        return value
+
+    return parse
+
+
+def _choice(*words: str) -> Callable[[str], str]:
+    def parse(raw: str) -> str:
+        if raw not in words:
+            near = difflib.get_close_matches(raw, words, 1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise ValueError(f"must be one of {', '.join(words)}{hint}")
+        return raw
+
+    return parse
+
+
+def _yes(raw: str) -> bool:
+    word = raw.strip().lower()
+    if word in {"1", "true", "yes", "on"}:
+        return True
+    if word in {"", "0", "false", "no", "off"}:
+        return False
+    raise ValueError("must be true or false")
+
+
+_seconds = _real(0.0, 1e9, what="a positive number of seconds")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its key, how to read it, its default, and its help."""
+
+    key: str
+    parse: Callable[[str], Any]
+    default: Any
+    help: str
+    kind: Kind = Kind.VALUE
+    metavar: str = "VALUE"
+    flag: str = ""
+    belongs_to_case: bool = False
+
+    @property
+    def option(self) -> str:
+        """The command line's spelling."""
+        return self.flag or "--eval-" + self.key.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """The environment's spelling."""
+        return "EVALHARNESS_" + self.key.upper()
+
+    @property
+    def ini(self) -> str:
+        """The ini file's spelling."""
+        return "evalharness_" + self.key
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("candidate", _text, None, "the edited policy, NAME:vN", metavar="NAME:vN", flag="--candidate"),
+    Setting(
+        "baseline", _text, None, "the policy before the edit, NAME:vN", metavar="NAME:vN", flag="--baseline"
+    ),
+    Setting(
+        "server", _text, None, "`embedded`, or the root URL of a league's API (…/api)", metavar="embedded|URL"
+    ),
+    Setting("home", _text, ".evalharness", "the folder of the ledger and of every run", metavar="DIR"),
+    Setting(
+        "num",
+        _whole(1, LARGEST_REQUEST),
+        None,
+        "episodes an arm, over the mark's (1 to 100; 30 by default)",
+        metavar="N",
+    ),
+    Setting(
+        "ticks", _whole(1), None, "the games' tick limit, over the mark's (10000 by default)", metavar="N"
+    ),
+    Setting("league", _text, PAGE_LEAGUE, "the league whose live players are the field", metavar="ID"),
+    Setting(
+        "division",
+        _text,
+        None,
+        "the division; by default the league's first competition division",
+        metavar="ID",
+    ),
+    Setting(
+        "opponent",
+        _text,
+        (),
+        "an opponent for the next open seat: a live player's name or version id; repeatable",
+        kind=Kind.REPEATED,
+        metavar="WHO",
+    ),
+    Setting(
+        "top_n", _whole(1, 100), 7, "how many of the best live players fill the other seats", metavar="N"
+    ),
+    Setting(
+        "backend", _choice("k8s", "antfarm"), "k8s", "where the service runs the games", metavar="k8s|antfarm"
+    ),
+    Setting("notes", _text, "pytest-evalharness", "a label that the requests carry", metavar="TEXT"),
+    Setting("layout_seed", _whole(0), 679961, "draws which seats are the imposters'", metavar="N"),
+    Setting(
+        "role",
+        _choice("crew", "imposter"),
+        None,
+        "the tested seat's role where the mark names none",
+        metavar="crew|imposter",
+        belongs_to_case=True,
+    ),
+    Setting(
+        "claim",
+        _choice("better", "not_worse", "noninferior", "equivalent", "separated"),
+        None,
+        "the claim where the mark makes none",
+        metavar="CLAIM",
+        belongs_to_case=True,
+    ),
+    Setting(
+        "rule",
+        _choice("score", "overlap"),
+        None,
+        "the deciding rule where the mark names none",
+        metavar="score|overlap",
+        belongs_to_case=True,
+    ),
+    Setting(
+        "margin",
+        _real(0.0, 1.0, what="between 0 and 1"),
+        None,
+        "the margin where the mark declares none",
+        metavar="M",
+        belongs_to_case=True,
+    ),
+    Setting(
+        "target_lift",
+        _real(0.0, 1.0, what="between 0 and 1"),
+        0.10,
+        "the lift that plans are made for",
+        metavar="LIFT",
+    ),
+    Setting(
+        "dry_run",
+        _yes,
+        default=False,
+        help="print seats, roster, episodes and power; post nothing, run nothing",
+        kind=Kind.SWITCH,
+    ),
+    Setting(
+        "fresh",
+        _yes,
+        default=False,
+        help="start another attempt beside a finished one: a second look, and shown as such",
+        kind=Kind.SWITCH,
+    ),
+    Setting(
+        "inconclusive",
+        _choice("exit", "fail", "pass"),
+        "exit",
+        "what a case that cannot tell does to the exit code: `exit` 10, `fail` 1, `pass` 0",
+        metavar="exit|fail|pass",
+    ),
+    Setting(
+        "total_budget",
+        _seconds,
+        None,
+        "seconds an arm may take once it runs; by default num*ticks/24*3 + 900",
+        metavar="S",
+    ),
+    Setting(
+        "stall_grace",
+        _seconds,
+        None,
+        "seconds without a finished episode after the first one runs; by default ticks/24*3 + 600",
+        metavar="S",
+    ),
+    Setting("queue_budget", _seconds, 7200.0, "seconds an arm may wait in the queue", metavar="S"),
+    Setting("arena_seed", _whole(0), 2026, "the embedded league's seed", metavar="N"),
+    Setting(
+        "arena_pace",
+        _real(0.0, 1e6, what="a positive speed"),
+        None,
+        "let the embedded league's games take their time: 1 is 24 ticks a second",
+        metavar="X",
+    ),
+    Setting(
+        "arena_fault",
+        _text,
+        (),
+        "a fault that the embedded league shows; repeatable, for tests",
+        kind=Kind.REPEATED,
+        metavar="FAULT",
+    ),
+)
+
+BY_KEY: Mapping[str, Setting] = {setting.key: setting for setting in SETTINGS}
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A value and where it came from."""
+
+    value: Any
+    origin: Origin
+
+
+class Settings:
+    """All settings of a run, resolved once."""
+
+    def __init__(self, values: Mapping[str, Resolved]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, key: str) -> Any:
+        """A setting's value."""
+        return self._values[key].value
+
+    def origin(self, key: str) -> Origin:
+        """Where a setting's value came from."""
+        return self._values[key].origin
+
+    def commanded(self, key: str) -> bool:
+        """Whether the command line itself gave the value."""
+        return self._values[key].origin is Origin.COMMAND_LINE
+
+    def as_plain(self) -> dict[str, Any]:
+        """Values as plain data, for records. None of them is a secret."""
+        return {k: list(v.value) if isinstance(v.value, tuple) else v.value for k, v in self._values.items()}
+
+
+def resolve(
+    options: Callable[[str], Any], environment: Mapping[str, str], ini: Callable[[str], str | None]
+) -> Settings:
+    """Resolve every setting by the one precedence.
+
+    Args:
+        options: a key to what the command line said: None if nothing, a string, a list of strings, or True.
+        environment: environment variables.
+        ini: a key to what the ini file said, or None.
+
+    Raises:
+        UsageError: a value cannot be read; the message names the place it came from.
+    """
+    return Settings({s.key: _resolve_one(s, options, environment, ini) for s in SETTINGS})
+
+
+def _resolve_one(
+    setting: Setting,
+    options: Callable[[str], Any],
+    environment: Mapping[str, str],
+    ini: Callable[[str], str | None],
+) -> Resolved:
+    given = options(setting.key)
+    if given is not None and given is not False and given != []:
+        return Resolved(_read(setting, given, setting.option), Origin.COMMAND_LINE)
+    if setting.variable in environment:
+        raw = environment[setting.variable]
+        return Resolved(_read(setting, _split(setting, raw), setting.variable), Origin.ENVIRONMENT)
+    written = ini(setting.key)
+    if written:
+        return Resolved(_read(setting, _split(setting, written), f"ini key {setting.ini}"), Origin.INI)
+    return Resolved(setting.default, Origin.DEFAULT)
+
+
+def _split(setting: Setting, raw: str) -> Any:
+    if setting.kind is Kind.REPEATED:
+        return [part for part in raw.replace(",", "\n").splitlines() if part.strip()]
+    return raw
+
+
+def _read(setting: Setting, given: Any, place: str) -> Any:
+    try:
+        if setting.kind is Kind.SWITCH:
+            return given if isinstance(given, bool) else setting.parse(given)
+        if setting.kind is Kind.REPEATED:
+            return tuple(setting.parse(part) for part in given)
+        return setting.parse(str(given))
+    except ValueError as problem:
+        raise UsageError(
+            f"{place}: {given!r} {problem}",
+            not_done="nothing was submitted",
+            next_step=f"{setting.option} {setting.metavar if setting.kind is not Kind.SWITCH else ''}: {setting.help}".strip(),
+        ) from None
