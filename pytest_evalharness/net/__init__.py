@@ -1,0 +1,32 @@
+"""The only importer of httpx: one transport with deadlines, retries and redaction."""
+
+from __future__ import annotations
+
+from pytest_evalharness.net.answer import Answer
+from pytest_evalharness.net.errors import (
+    AnswerLost,
+    ConnectFailed,
+    DeadlineExceeded,
+    HttpStatus,
+    NetError,
+    NotJson,
+    NotSent,
+    Redirected,
+    TooLarge,
+)
+from pytest_evalharness.net.transport import Limits, Transport
+
+__all__ = [
+    "Answer",
+    "AnswerLost",
+    "ConnectFailed",
+    "DeadlineExceeded",
+    "HttpStatus",
+    "Limits",
+    "NetError",
+    "NotJson",
+    "NotSent",
+    "Redirected",
+    "TooLarge",
+    "Transport",
+]

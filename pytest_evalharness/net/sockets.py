@@ -1,0 +1,104 @@
+"""Sockets that know when the whole call must be over.
+
+httpx times each read; a server that sends a byte a second never exceeds that. Here every wait on a socket
+is cut to what is left of the call's deadline.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import httpcore
+
+from pytest_evalharness.base.deadline import Deadline
+
+_NO_WAIT = 1e-3  # a timeout of zero would mean "do not block", which is another thing
+
+
+class Patience:
+    """The deadline of the call that this thread makes."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    @contextlib.contextmanager
+    def until(self, deadline: Deadline) -> Iterator[None]:
+        """For the length of a block, this thread's sockets wait no longer than to the deadline."""
+        self._local.deadline = deadline
+        try:
+            yield
+        finally:
+            self._local.deadline = None
+
+    def cut(self, timeout: float | None) -> float | None:
+        """A timeout, or what is left of the deadline if that is less."""
+        deadline: Deadline | None = getattr(self._local, "deadline", None)
+        if deadline is None:
+            return timeout
+        left = max(_NO_WAIT, deadline.remaining)
+        return left if timeout is None else min(timeout, left)
+
+
+class Backend(httpcore.NetworkBackend):
+    """Opens sockets whose waits are cut to the deadline."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._plain = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Connect to the first address of a host that answers.
+
+        Addresses are tried one by one here, because the standard library gives each the whole timeout.
+        """
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as problem:
+            raise httpcore.ConnectError(f"no such host: {problem}") from problem
+        failure: Exception = httpcore.ConnectError("the host has no address")
+        for *_, address in found:
+            try:
+                stream = self._plain.connect_tcp(
+                    str(address[0]), port, self._patience.cut(timeout), local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as problem:
+                failure = problem
+            else:
+                return _Stream(stream, self._patience)
+        raise failure
+
+
+class _Stream(httpcore.NetworkStream):
+    def __init__(self, stream: httpcore.NetworkStream, patience: Patience) -> None:
+        self._stream = stream
+        self._patience = patience
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, self._patience.cut(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._patience.cut(timeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        secured = self._stream.start_tls(ssl_context, server_hostname, self._patience.cut(timeout))
+        return _Stream(secured, self._patience)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)

@@ -1,0 +1,207 @@
+"""Starts and stops the embedded league: a subprocess that is reached over HTTP like any other server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import select
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.deadline import Deadline
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.errors import ServerUnreachable
+from pytest_evalharness.net.errors import NetError
+from pytest_evalharness.net.transport import Transport
+
+_READY_SECONDS = 60.0
+_STOP_SECONDS = 5.0
+
+
+class EmbeddedServer:
+    """The embedded league on a port of its own.
+
+    The listening socket belongs to this process and is bound before the server exists, so its address can be handed
+    to workers at once; the server itself is started by `start`, or by the first connection (`start_when_needed`), and
+    ends when this process does, because its standard input is our pipe.
+
+    Args:
+        home: the run's home; the league's state goes to `home/arena`.
+        seed: the league's seed.
+        pace: 1 plays in real time, None as fast as possible.
+        faults: fault specs for tests.
+    """
+
+    def __init__(
+        self, home: Path, *, seed: int, pace: float | None = None, faults: Sequence[str] = ()
+    ) -> None:
+        self.home = home / "arena"
+        self.seed = seed
+        self._pace = pace
+        self._faults = tuple(faults)
+        self._socket: socket.socket | None = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._port = int(self._socket.getsockname()[1])
+        self._process: subprocess.Popen[str] | None = None
+        self._watcher: threading.Thread | None = None
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self.failure = ""
+
+    @property
+    def api(self) -> str:
+        """The server's root URL."""
+        return f"http://127.0.0.1:{self._port}/api"
+
+    @property
+    def identity(self) -> str:
+        """How keys and reports name it: never by its port."""
+        return f"embedded:{self.seed}"
+
+    @property
+    def credentials(self) -> Path:
+        """The folder whose `credentials.yaml` holds the token."""
+        return self.home / "credentials"
+
+    def start(self) -> None:
+        """Start the server and wait until it answers. Does nothing if it runs.
+
+        Raises:
+            ServerUnreachable: it ended, or said nothing in time.
+        """
+        with self._lock:
+            if self._process is not None or self._socket is None:
+                return
+            self.home.mkdir(parents=True, exist_ok=True)
+            command = [
+                sys.executable, "-m", "pytest_evalharness.arena", "--home", str(self.home),
+                "--fd", str(self._socket.fileno()), "--seed", str(self.seed), "--exit-with-stdin",
+            ]  # fmt: skip
+            if self._pace is not None:
+                command += ["--pace", str(self._pace)]
+            for fault in self._faults:
+                command += ["--fault", fault]
+            log = (self.home / "server.log").open("a")
+            try:
+                # A session of its own: Ctrl-C is for us, and we end the server by closing its standard input.
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    text=True,
+                    pass_fds=(self._socket.fileno(),),
+                    start_new_session=True,
+                )
+            finally:
+                log.close()
+            self._await_ready(self._process)
+            self._socket.close()  # if the server dies, connections are refused instead of waiting for ever
+            self._socket = None
+
+    def _await_ready(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], _READY_SECONDS)
+        line = process.stdout.readline() if ready else ""
+        try:
+            json.loads(line)["api"]
+        except (ValueError, KeyError, TypeError):
+            self._end(process)
+            self.failure = self._last_words()
+            raise ServerUnreachable(
+                f"the embedded league did not start: {self.failure or 'it said nothing'}",
+                not_done="nothing was submitted",
+                next_step="pip install 'pytest-evalharness[arena]' brings what it needs; "
+                f"its log is {self.home / 'server.log'}",
+            ) from None
+        # Whatever else it prints must not fill the pipe.
+        threading.Thread(target=_drain, args=(process.stdout,), daemon=True).start()
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(OSError):
+            lines = (self.home / "server.log").read_text(errors="replace").strip().splitlines()
+            return printable(lines[-1]) if lines else ""
+        return ""
+
+    def start_when_needed(self) -> None:
+        """Start the server as soon as somebody connects; cheap and silent until then."""
+
+        def watch(listening: socket.socket) -> None:
+            while not self._closing.is_set():
+                with contextlib.suppress(OSError, ValueError):
+                    if not select.select([listening], [], [], 0.1)[0]:
+                        continue
+                    with contextlib.suppress(ServerUnreachable):
+                        self.start()
+                    self._refuse()
+                return
+
+        assert self._socket is not None
+        self._watcher = threading.Thread(
+            target=watch, args=(self._socket,), name="evalharness-arena", daemon=True
+        )
+        self._watcher.start()
+
+    def _refuse(self) -> None:
+        """Close our end of the socket: clients of a server that did not start must not hang."""
+        with self._lock:
+            if self._socket is not None:
+                self._socket.close()
+                self._socket = None
+
+    def stop(self) -> None:
+        """End the server and forget the socket. Safe to call twice."""
+        self._closing.set()
+        if self._watcher is not None and self._watcher is not threading.current_thread():
+            self._watcher.join(_READY_SECONDS)
+        self._refuse()
+        if self._process is not None:
+            self._end(self._process)
+            self._process = None
+
+    @staticmethod
+    def _end(process: subprocess.Popen[str]) -> None:
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        try:
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if process.stdout is not None and process.returncode is not None:
+            with contextlib.suppress(OSError, ValueError):
+                process.stdout.close()
+
+
+def _drain(stream: IO[str]) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        for _ in stream:
+            pass
+
+
+def await_health(api: str, clock: Clock) -> None:
+    """Connect to an embedded server and wait until it answers. The first connection makes it start.
+
+    Raises:
+        ServerUnreachable: it did not answer in time.
+    """
+    with Transport(api.removesuffix("/api"), headers={}, clock=clock, rng=random.Random()) as transport:
+        try:
+            transport.get_json("/_arena/health", deadline=Deadline.after(clock, _READY_SECONDS))
+        except NetError as problem:
+            raise ServerUnreachable(
+                f"the embedded league at {api} does not answer: {problem}",
+                not_done="nothing was submitted",
+                next_step="its log is arena/server.log in the run's home",
+            ) from None

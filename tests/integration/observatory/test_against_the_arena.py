@@ -1,0 +1,254 @@
+"""Every typed call against the embedded league, which shares no code with the client."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from pytest_evalharness.errors import (
+    AmbiguousPolicy,
+    CredentialsRejected,
+    FieldUnavailable,
+    NotTheService,
+    RequestRefused,
+    ServerUnreachable,
+    UnknownPolicy,
+)
+from pytest_evalharness.observatory import AnswerLost, Observatory, Status, Token, resolve_policy
+
+LEAGUE = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
+
+
+@pytest.fixture
+def live(observatory):
+    division = observatory.competition_division(LEAGUE)
+    return observatory.memberships(league_id=LEAGUE, division_id=division.id)
+
+
+# -------------------------------------------------------------------- who and what
+
+
+def test_the_token_of_the_credential_file_is_accepted(observatory):
+    assert not observatory.whoami().anonymous
+
+
+def test_another_token_is_not(arena, observatory):
+    with Observatory(arena.api, Token("usr_wrong"), clock=observatory._clock, rng=None) as wrong:
+        with pytest.raises(CredentialsRejected, match="does not accept"):
+            wrong.whoami()
+        with pytest.raises(CredentialsRejected) as caught:
+            wrong.create_experience_request({})
+    assert caught.value.not_done == "nothing was submitted"
+
+
+def test_its_description(observatory):
+    found = observatory.capabilities()
+    assert found.known
+    assert found.has("POST", "/v2/experience-requests")
+    assert found.has("POST", "/v2/experience-requests/{id}/cancel")
+    assert found.has("GET", "/v2/episode-requests/{id}/artifacts/results") is not False
+    assert found.digest == observatory.capabilities().digest
+
+
+def test_credits(observatory):
+    assert observatory.credits().status.balance_credits > 0
+
+
+# ------------------------------------------------------------------------- the field
+
+
+def test_the_league(observatory):
+    assert observatory.league(LEAGUE).game.coworld_name == "crewrift"
+
+
+@pytest.mark.parametrize(
+    "league", ["league_00000000-0000-4000-8000-000000000000", LEAGUE[7:], "nonsense", "../x"]
+)
+def test_a_league_that_is_none(observatory, league):
+    with pytest.raises((FieldUnavailable, NotTheService)):
+        observatory.league(league)
+
+
+def test_the_competition_division(observatory):
+    rows = {row.id: row for row in observatory.divisions(LEAGUE)}
+    chosen = observatory.competition_division(LEAGUE)
+    assert rows[chosen.id].type == "competition"
+    assert not rows[chosen.id].hidden
+    assert rows[chosen.id].archived_at is None
+
+
+def test_the_live_members(observatory, live):
+    everybody = observatory.memberships(league_id=LEAGUE, active_only=False)
+    assert len({row.player_id for row in live}) >= 20
+    assert len(everybody) > len(live)
+    assert {row.id for row in live} <= {row.id for row in everybody}
+    assert len({row.id for row in everybody}) == len(everybody)
+
+
+def test_my_members(observatory):
+    assert {row.policy_version.name for row in observatory.memberships(league_id=LEAGUE, mine=True)} >= {
+        "keeper"
+    }
+
+
+def test_rounds(observatory):
+    division = observatory.competition_division(LEAGUE)
+    rows = observatory.rounds(division_id=division.id, status="completed", limit=3)
+    assert len(rows) == 3
+    assert all(row.status is Status.COMPLETED for row in rows)
+    results = observatory.round(rows[0].id).results
+    assert all(row.score is not None and row.player_id for row in results)
+
+
+# -------------------------------------------------------------------------- policies
+
+
+def test_owned_policies(observatory, live):
+    digests = {}
+    for label in ("keeper:v1", "keeper:v2", "keeper:v3", "keeper:v4", "keeper-alias:v1"):
+        found = resolve_policy(observatory, label, live=live)
+        assert found.owned
+        digests[label] = found.image_digest
+    assert digests["keeper:v1"] == digests["keeper-alias:v1"] is not None
+    assert len(set(digests.values())) == 4
+
+
+def test_a_swap_arm(observatory, live):
+    found = resolve_policy(observatory, "rival:v3", live=live)
+    assert not found.owned
+    assert resolve_policy(observatory, found.policy_version_id, live=live) == found
+
+
+def test_an_owned_id(observatory, live):
+    found = resolve_policy(observatory, "keeper:v2", live=live)
+    assert resolve_policy(observatory, found.policy_version_id, live=live) == found
+
+
+def test_names_that_are_none(observatory, live):
+    with pytest.raises(AmbiguousPolicy, match="v1, v2, v3, v4"):
+        resolve_policy(observatory, "keeper", live=live)
+    with pytest.raises(UnknownPolicy, match="keeper has v1, v2, v3, v4"):
+        resolve_policy(observatory, "keeper:v99", live=live)
+    with pytest.raises(UnknownPolicy, match="did you mean keeper:v2"):
+        resolve_policy(observatory, "keper:v2", live=live)
+
+
+def test_a_retired_version_is_stale(observatory, live):
+    seated = {row.policy_version.id for row in live}
+    retired = next(
+        row.policy_version.id
+        for row in observatory.memberships(league_id=LEAGUE, active_only=False)
+        if row.policy_version.id not in seated and row.policy_version.name not in {"keeper", "keeper-alias"}
+    )
+    with pytest.raises(UnknownPolicy, match="neither yours nor a live member"):
+        resolve_policy(observatory, retired, live=live)
+
+
+# -------------------------------------------------------------------------- requests
+
+
+def finished(observatory, request_id):
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        detail = observatory.experience_request(request_id, fresh=True)
+        if detail.status.terminal:
+            return detail
+        time.sleep(0.05)
+    raise AssertionError("the request did not end")
+
+
+def test_a_request_from_its_creation_to_its_results(observatory, body):
+    since = time.time()
+    made = observatory.create_experience_request(body)
+    assert made.status is Status.PENDING
+    assert made.episode_count == len(made.episodes) == 2
+    detail = finished(observatory, made.id)
+    assert detail.status is Status.COMPLETED
+    assert detail.coworld_version
+    for episode in detail.episodes:
+        assert [seat.position for seat in episode.participants] == list(range(8))
+        assert episode.participants[0].policy_name == "keeper"
+        results = observatory.episode_results(episode.id)
+        assert len(results["scores"]) == 8
+    found = observatory.find_experience_requests(body["notes"], since)
+    assert [row.id for row in found] == [made.id]
+    assert observatory.cancel(made.id) is False
+
+
+def test_what_was_never_sent_is_not_found(observatory):
+    found = observatory.find_experience_requests("never sent by anybody", time.time())
+    assert not found
+    assert found.conclusive
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"roster": [{"player": {"policy_ref": "keeper:v2"}, "slot": 0}]}, "8 seats"),
+        ({"num_episodes": 101}, "num_episodes: "),
+        ({"bogus": 1}, "bogus: "),
+        ({"game_config_overrides": {"gravity": 1}}, "gravity"),
+    ],
+)
+def test_a_body_that_the_server_refuses(observatory, arena, body, change, said):
+    before = arena.creations()
+    with pytest.raises(RequestRefused, match=said) as caught:
+        observatory.create_experience_request({**body, **change})
+    assert caught.value.not_done == "nothing was submitted"
+    assert arena.creations() == before
+
+
+# ---------------------------------------------------------------------------- faults
+
+
+def test_an_accepted_request_whose_answer_is_lost_is_found(observatory, arena, body):
+    arena.fault("reset-after-post=1")
+    since, before = time.time(), arena.creations()
+    with pytest.raises(AnswerLost):
+        observatory.create_experience_request(body)
+    assert arena.creations() > before
+    until = time.monotonic() + 10
+    while not (found := observatory.find_experience_requests(body["notes"], since)):
+        assert time.monotonic() < until, "the accepted request is not listed"
+        time.sleep(0.05)
+    assert len(found) == 1
+    # The same key is answered with the same request.
+    assert observatory.create_experience_request(body).id == found[0].id
+
+
+def test_a_cancelled_request(observatory, arena, body):
+    arena.fault("slow-queue=600")
+    try:
+        made = observatory.create_experience_request(body)
+        observatory.experience_request(made.id, fresh=True)
+        assert observatory.cancel(made.id) is True
+        assert observatory.cancel(made.id) is True
+        assert observatory.experience_request(made.id).status is Status.CANCELLED
+    finally:
+        _no_faults(arena)
+
+
+def test_a_server_that_is_silent_now_and_then(again, arena):
+    arena.fault("silent-get=1")
+    with again(read=0.2) as client:
+        assert not client.whoami().anonymous
+
+
+def test_a_server_that_stays_silent(again, arena):
+    arena.fault("silent-get=2")
+    with again(read=0.1, tries=2) as client, pytest.raises(ServerUnreachable, match="tried 2 times"):
+        client.whoami()
+
+
+def test_a_captive_portal(observatory, arena):
+    arena.fault("html=1")
+    with pytest.raises(NotTheService, match="text/html"):
+        observatory.whoami()
+
+
+def _no_faults(arena):
+    import urllib.request
+
+    request = urllib.request.Request(f"{arena.url}/_arena/faults", method="DELETE")
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request).close()

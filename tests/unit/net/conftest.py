@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import importlib.util
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from pytest_evalharness.net import Limits, Transport
+
+
+@pytest.fixture(scope="session")
+def wire() -> ModuleType:
+    """The scripted server's module; tests are no package, so it is loaded by its path."""
+    name = "evalharness_scripted_server"
+    if name not in sys.modules:
+        path = Path(__file__).with_name("scripted_server.py")
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
+@pytest.fixture
+def clock(wire: ModuleType) -> Any:
+    return wire.SkippingClock()
+
+
+@pytest.fixture
+def serve(wire: ModuleType) -> Iterator[Callable[..., Any]]:
+    servers = []
+
+    def start(*answers: Any, script: Any = None) -> Any:
+        server = wire.ScriptedServer(*answers, script=script)
+        servers.append(server)
+        return server
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def connect(clock: Any) -> Iterator[Callable[..., Transport]]:
+    """A transport to a URL, with short limits and a clock that does not wait."""
+    opened: list[Transport] = []
+
+    def make(url: str, **options: Any) -> Transport:
+        given = {
+            "headers": {"Authorization": "Bearer s3cret-t0ken"},
+            "environ": {},
+            "limits": SHORT,
+            **options,
+        }
+        transport = Transport(url, clock=clock, rng=random.Random(7), **given)
+        opened.append(transport)
+        return transport
+
+    yield make
+    for transport in opened:
+        transport.close()
+
+
+SHORT = Limits(connect=0.2, read=0.15, total=30.0, submit=30.0, tries=4, body=4096)
