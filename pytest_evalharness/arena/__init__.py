@@ -1,0 +1,1 @@
+"""The embedded Observatory: a real game, a league and its HTTP interface, on the loopback."""

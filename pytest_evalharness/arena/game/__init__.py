@@ -1,0 +1,1 @@
+"""The game: an eight-seat hidden-role match, simulated event by event, deterministic for a seed."""
