@@ -44,6 +44,15 @@ def _text(raw: str) -> str:
     return raw.strip()
 
 
+def _server(raw: str) -> str:
+    text = _text(raw)
+    if "@" in text.partition("://")[2].partition("/")[0]:
+        raise ValueError(
+            "must not hold a login: the token is read from the environment or the credential file"
+        )
+    return text
+
+
 def _whole(low: int, high: int | None = None) -> Callable[[str], int]:
     def parse(raw: str) -> int:
         try:
@@ -128,7 +137,11 @@ SETTINGS: tuple[Setting, ...] = (
         "baseline", _text, None, "the policy before the edit, NAME:vN", metavar="NAME:vN", flag="--baseline"
     ),
     Setting(
-        "server", _text, None, "`embedded`, or the root URL of a league's API (…/api)", metavar="embedded|URL"
+        "server",
+        _server,
+        None,
+        "`embedded`, or the root URL of a league's API (…/api)",
+        metavar="embedded|URL",
     ),
     Setting("home", _text, ".evalharness", "the folder of the ledger and of every run", metavar="DIR"),
     Setting(
@@ -343,5 +356,9 @@ def _read(setting: Setting, given: Any, place: str) -> Any:
         raise UsageError(
             f"{place}: {given!r} {problem}",
             not_done="nothing was submitted",
-            next_step=f"{setting.option} {setting.metavar if setting.kind is not Kind.SWITCH else ''}: {setting.help}".strip(),
+            next_step=f"{_spelling(setting)}: {setting.help}",
         ) from None
+
+
+def _spelling(setting: Setting) -> str:
+    return setting.option if setting.kind is Kind.SWITCH else f"{setting.option} {setting.metavar}"

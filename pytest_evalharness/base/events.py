@@ -48,8 +48,8 @@ class EventReader:
         whole, newline, _ = data.rpartition(b"\n")
         if not newline:
             return
-        self._offset += len(whole) + 1
         for line in whole.split(b"\n"):
+            self._offset += len(line) + 1
             try:
                 event = json.loads(line)
             except ValueError:

@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Iterable, Iterator
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>&~@:])")
-_BEARER = re.compile(r"(?i)\b(bearer|x-auth-token:?|token[=:])\s*[^\s\"',;]+")
+_MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~@:$]")
+_LINKED_LATE = frozenset("@#")
+_HEADER = re.compile(
+    r"""(?ix) (?<![a-z0-9])
+    (bearer\s+ | x-auth-token["']?\s*:?\s* | token["']?\s*[=:]\s*)  # a header, a variable, a JSON or YAML key
+    (["']?) [^\s"',;]+"""
+)
+_LOGIN = re.compile(r"(?i)(?<![a-z0-9])([a-z][a-z0-9+.-]*://)[^\s/@\"']+@")
 _WORTH_HIDING = 4
 _HIDDEN = "[redacted]"
 
@@ -28,11 +35,21 @@ def printable(text: object, limit: int = 200) -> str:
 
 def markdown(text: object, limit: int = 200) -> str:
     """Text from outside as literal Markdown: nothing in it can be a link, a tag, a mention or a table cell."""
-    return _MARKDOWN.sub(r"\\\1", printable(text, limit))
+    return _MARKDOWN.sub(_literal, printable(text, limit))
+
+
+def _literal(match: re.Match[str]) -> str:
+    """A sign that stays a sign.
+
+    Mentions, mail addresses and issue numbers are linked in the rendered text, where the backslash is gone:
+    only a space of no width after the sign prevents that.
+    """
+    sign = match.group()
+    return f"\\{sign}&#8203;" if sign in _LINKED_LATE else f"\\{sign}"
 
 
 class Redactor:
-    """Takes known secrets out of text. It is told the secrets; it also hides what looks like a header."""
+    """Takes known secrets out of text. It is told the secrets; it also hides what looks like a header or a login."""
 
     def __init__(self) -> None:
         self._secrets: set[str] = set()
@@ -40,6 +57,7 @@ class Redactor:
 
     def hide(self, secret: str) -> None:
         """From now on this string is never printed. Very short ones are left alone: they would eat words."""
+        secret = secret.strip()
         if len(secret) >= _WORTH_HIDING:
             with self._lock:
                 self._secrets.add(secret)
@@ -47,14 +65,31 @@ class Redactor:
     def __call__(self, text: str) -> str:
         """The text without secrets."""
         with self._lock:
-            secrets = sorted(self._secrets, key=len, reverse=True)
-        for secret in secrets:
-            text = text.replace(secret, _HIDDEN)
-        return _BEARER.sub(lambda match: f"{match.group(1)} {_HIDDEN}", text)
+            secrets = tuple(self._secrets)
+        text = _LOGIN.sub(rf"\1{_HIDDEN}@", _without(text, secrets))
+        return _HEADER.sub(rf"\1\2{_HIDDEN}", text)
 
     def __repr__(self) -> str:
         """Never the secrets."""
         return f"Redactor({len(self._secrets)} secrets)"
+
+
+def _without(text: str, secrets: Iterable[str]) -> str:
+    """The text with every secret covered, also where two of them overlap."""
+    spans = sorted((at, at + len(secret)) for secret in secrets for at in _places(text, secret))
+    out, end = [], 0
+    for start, stop in spans:
+        if start >= end:
+            out += [text[end:start], _HIDDEN]
+        end = max(end, stop)
+    return "".join([*out, text[end:]])
+
+
+def _places(text: str, secret: str) -> Iterator[int]:
+    at = text.find(secret)
+    while at >= 0:
+        yield at
+        at = text.find(secret, at + 1)
 
 
 redact = Redactor()

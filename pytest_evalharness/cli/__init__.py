@@ -1,0 +1,62 @@
+"""`evalharness …`: one file a subcommand, each a thin shell."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from pytest_evalharness.errors import EvalHarnessError
+
+USAGE = 4
+INTERRUPTED = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose usage errors exit with 4, as everything else here does; 2 means interrupted."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and leave."""
+        self.print_usage(sys.stderr)
+        self.exit(USAGE, f"{self.prog}: {message}\n  next:     {self.prog} --help\n")
+
+
+def build_parser() -> Parser:
+    """The command line of every subcommand."""
+    from pytest_evalharness.cli import arena, demo
+
+    parser = Parser(
+        prog="evalharness",
+        description="Did this edit help? The command beside the pytest plugin.",
+        epilog="Exit codes: 0 done, 1 not met or incomplete, 2 interrupted, 4 usage, 10 cannot tell, 11 untrustworthy. "
+        "To judge an edit: pytest evals/ --candidate=NAME:vN --baseline=NAME:vN",
+    )
+    parser.add_argument("--version", action="version", version=f"evalharness {version()}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    arena.add_to(commands)
+    demo.add_to(commands)
+    return parser
+
+
+def version() -> str:
+    """The installed version."""
+    import importlib.metadata
+
+    return importlib.metadata.version("pytest-evalharness")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a subcommand; returns the exit code."""
+    parsed = build_parser().parse_args(arguments)
+    try:
+        return int(parsed.run(parsed))
+    except EvalHarnessError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted; nothing is lost: the same command goes on", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has gone: there is nobody to tell
+        return 1

@@ -1,0 +1,7 @@
+"""`python -m pytest_evalharness.cli`."""
+
+import sys
+
+from pytest_evalharness.cli import main
+
+sys.exit(main())

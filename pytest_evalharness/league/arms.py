@@ -1,0 +1,101 @@
+"""An arm: which version sits where, the request body that asks for it, and the key it is known by. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pytest_evalharness.league.plan import ComparisonPlan
+from pytest_evalharness.league.roster import Roster
+from pytest_evalharness.league.seats import SEATS
+from pytest_evalharness.observatory.resolve import ResolvedPolicy
+
+CANDIDATE = "candidate"
+BASELINE = "baseline"
+SIDES = (CANDIDATE, BASELINE)
+_LONGEST_NOTES = 1000
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Who is to sit where, in which role."""
+
+    position: int
+    policy_version_id: str
+    label: str
+    role: str
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One side of a comparison, ready to be posted."""
+
+    side: str
+    label: str
+    seats: tuple[Seat, ...]
+    tested_seat: int
+    episodes: int
+    ticks: int
+    body: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the journal and for the arm key."""
+        return {
+            "label": self.label,
+            "seats": [asdict(seat) for seat in self.seats],
+            "tested_seat": self.tested_seat,
+            "episodes": self.episodes,
+            "ticks": self.ticks,
+            "body": dict(self.body),
+        }
+
+    @classmethod
+    def from_json(cls, side: str, data: Mapping[str, Any]) -> Arm:
+        """An arm as it was frozen."""
+        return cls(
+            side,
+            data["label"],
+            tuple(Seat(**seat) for seat in data["seats"]),
+            data["tested_seat"],
+            data["episodes"],
+            data["ticks"],
+            data["body"],
+        )
+
+
+def build_arm(plan: ComparisonPlan, side: str, roster: Roster, policies: Mapping[str, ResolvedPolicy]) -> Arm:
+    """Seat an arm: its own pins first, the frozen field everywhere else.
+
+    Args:
+        plan: the comparison.
+        side: `candidate` or `baseline`.
+        roster: the field, the same object for both arms.
+        policies: label → version, for every pinned label.
+    """
+    pins = plan.pins(side)
+    roles = plan.layout.roles
+    seats = []
+    for position in range(SEATS):
+        if position in pins:
+            version, label = policies[pins[position]].policy_version_id, policies[pins[position]].label
+        else:
+            member = roster.seat(position, plan.tested_seat)
+            version, label = member.policy_version_id, member.label
+        seats.append(Seat(position, version, label, str(roles[position])))
+    body = {
+        "target": {"league_id": plan.league, "division_id": roster.division},
+        "roster": [{"player": {"policy_ref": s.policy_version_id}, "slot": s.position} for s in seats],
+        "num_episodes": plan.episodes,
+        "execution_backend": plan.backend,
+        "game_config_overrides": plan.game_config(),
+    }
+    return Arm(
+        side, seats[plan.tested_seat].label, tuple(seats), plan.tested_seat, plan.episodes, plan.ticks, body
+    )
+
+
+def signed_body(body: Mapping[str, Any], *, notes: str, token: str, idempotency_key: str) -> dict[str, Any]:
+    """A body with the two marks by which a request is found again if its answer gets lost."""
+    marked = f"{token} {notes}"[:_LONGEST_NOTES]
+    return {**body, "notes": marked, "idempotency_key": idempotency_key}

@@ -1,0 +1,65 @@
+"""Reads what a finished request left behind, into plain data for the journal."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any
+
+from pytest_evalharness.league.records import COMPLETED, EpisodeRecord, SeatedAs
+from pytest_evalharness.observatory.client import Observatory
+from pytest_evalharness.observatory.models import EpisodeRow, ExperienceRequestDetail
+
+_AT_ONCE = 8
+_KEPT_RESULTS = (
+    "scores", "win", "kills", "tasks", "imposter", "crew", "vote_players", "vote_skip", "vote_timeout",
+    "connect_timeout", "disconnect_timeout",
+)  # fmt: skip
+"""The per-seat lists of `results.json`; names are left out because players choose them."""
+
+
+def harvest(
+    observatory: Observatory,
+    detail: ExperienceRequestDetail,
+    heartbeat: Callable[[dict[str, Any] | None], None],
+    stop: threading.Event,
+) -> dict[str, Any] | None:
+    """An ended request as plain data, or None if `stop` was set before everything was read."""
+    records: list[dict[str, Any]] = []
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="evalharness-harvest") as pool:
+        for record in pool.map(
+            lambda row: None if stop.is_set() else _record(observatory, row), detail.episodes
+        ):
+            if record is None:
+                return None
+            records.append(asdict(record))
+            if len(records) % _AT_ONCE == 0:
+                heartbeat(None)
+    return {
+        "request": {
+            "id": detail.id,
+            "status": str(detail.status),
+            "coworld_id": detail.coworld_id,
+            "coworld_name": detail.coworld_name,
+            "coworld_version": detail.coworld_version,
+        },
+        "episodes": records,
+    }
+
+
+def _record(observatory: Observatory, row: EpisodeRow) -> EpisodeRecord:
+    finished = str(row.status) == COMPLETED
+    results = observatory.episode_results(row.id) if finished else None
+    return EpisodeRecord(
+        id=row.id,
+        status=str(row.status),
+        error_type=row.error_type,
+        seed=row.seed,
+        participants=tuple(
+            SeatedAs(p.position, p.policy_version_id, p.kind, p.is_filler) for p in row.participants
+        ),
+        config=row.game_config,
+        results={key: results[key] for key in _KEPT_RESULTS if key in results} if results else None,
+    )

@@ -1,0 +1,203 @@
+"""What a case asks for, as data: written down before anything is resolved or posted. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_evalharness.base.files import canonical_json
+from pytest_evalharness.errors import UsageError
+from pytest_evalharness.league.seats import SEATS, Layout, Role, layout
+from pytest_evalharness.settings import LARGEST_REQUEST
+from pytest_evalharness.verdict.claim import Declaration
+
+DEFAULT_EPISODES = 30
+DEFAULT_TICKS = 10_000
+TICKS_PER_SECOND = 24
+
+Pins = Mapping[int, str]
+"""Seat → policy label, for the seats that an arm fills itself rather than from the field."""
+
+
+@dataclass(frozen=True)
+class ComparisonPlan:
+    """One comparison: two arms that differ in their pinned seats, and the claim about the tested seat."""
+
+    server: str
+    league: str
+    division: str | None
+    backend: str
+    layout_seed: int
+    tested_seat: int
+    candidate: Pins
+    baseline: Pins
+    opponents: tuple[str, ...]
+    top_n: int
+    episodes: int
+    ticks: int
+    declaration: Declaration
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        whole("episodes", self.episodes, 1, LARGEST_REQUEST)
+        whole("ticks", self.ticks, 1)
+        whole("top_n", self.top_n, 1, 100)
+        if "seed" in self.config:
+            raise _bad(
+                "config fixes a seed: the service gives it to every episode of a request, "
+                "so that all of them would be one game, counted many times"
+            )
+        self._check_json()
+        self._check_seats()
+
+    def _check_json(self) -> None:
+        try:
+            canonical_json(dict(self.config))
+        except (TypeError, ValueError) as problem:
+            raise _bad(f"config must be plain JSON: {problem}") from None
+
+    def _check_seats(self) -> None:
+        for side, pins in (("candidate", self.candidate), ("baseline", self.baseline)):
+            if self.tested_seat not in pins:
+                raise _bad(f"the {side} arm puts nobody into the tested seat {self.tested_seat}")
+            wrong = [seat for seat in pins if not 0 <= seat < SEATS]
+            if wrong:
+                raise _bad(f"the {side} arm names seat {wrong[0]}; seats are 0 to {SEATS - 1}")
+        if len(self.opponents) > SEATS - 1:
+            raise _bad(f"{len(self.opponents)} opponents were named; {SEATS - 1} seats are open")
+        if self.top_n < self.seats_from_ranking:
+            raise _bad(
+                f"--eval-top-n {self.top_n} leaves {self.seats_from_ranking - self.top_n} seats empty: "
+                f"{self.seats_from_ranking} seats are to be filled from the ranking"
+            )
+
+    @property
+    def layout(self) -> Layout:
+        """The forced roles."""
+        return layout(self.layout_seed)
+
+    @property
+    def role(self) -> Role:
+        """The tested seat's role."""
+        return self.layout.roles[self.tested_seat]
+
+    @property
+    def seats_from_ranking(self) -> int:
+        """How many seats the ranking must fill."""
+        return SEATS - 1 - len(self.opponents)
+
+    def pins(self, side: str) -> Pins:
+        """An arm's pinned seats."""
+        return self.candidate if side == "candidate" else self.baseline
+
+    def label(self, side: str) -> str:
+        """The policy label in an arm's tested seat."""
+        return self.pins(side)[self.tested_seat]
+
+    def game_config(self) -> dict[str, Any]:
+        """The game-config overrides that both arms send."""
+        slots = self.layout.slots()
+        return {
+            **self.config,
+            "maxTicks": self.ticks,
+            "imposterCount": sum(slot["role"] == Role.IMPOSTER for slot in slots),
+            "autoImposterCount": False,
+            "slots": slots,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, the source of the plan key. Free labels such as notes are not part of it."""
+        return {
+            "server": self.server,
+            "league": self.league,
+            "division": self.division,
+            "backend": self.backend,
+            "layout_seed": self.layout_seed,
+            "tested_seat": self.tested_seat,
+            "candidate": {str(seat): name for seat, name in sorted(self.candidate.items())},
+            "baseline": {str(seat): name for seat, name in sorted(self.baseline.items())},
+            "opponents": list(self.opponents),
+            "top_n": self.top_n,
+            "episodes": self.episodes,
+            "ticks": self.ticks,
+            "config": dict(self.config),
+            "declaration": self.declaration.to_json(),
+        }
+
+
+def whole(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """A whole number in its range.
+
+    Raises:
+        UsageError: it is none, or out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _bad(f"{name} must be a whole number, got {value!r}")
+    if value < low or (high is not None and value > high):
+        raise _bad(
+            f"{name} must be {low} to {high}, got {value}"
+            if high
+            else f"{name} must be {low} or more, got {value}"
+        )
+    return value
+
+
+def names(name: str, value: Any) -> tuple[str, ...]:
+    """A list of names.
+
+    Raises:
+        UsageError: it is something else, a single text for instance, or names somebody twice.
+    """
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise _bad(f"{name} is a list of names, not {value!r}")
+    listed = tuple(str(one) for one in value)
+    twice = [one for i, one in enumerate(listed) if one in listed[:i]]
+    if twice:
+        raise _bad(f"{name} names {twice[0]!r} twice")
+    return listed
+
+
+def tested_seat(seed: int, role: Role) -> int:
+    """The seat in which a role is tested."""
+    return layout(seed).first(role)
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """How long an arm may take. The formulas are the runbook's; the stall clock starts with the first game.
+
+    Attributes:
+        queue: seconds without any game running.
+        stall: seconds from the first running game without a finished one.
+        total: seconds from the first running game to the last result.
+    """
+
+    queue: float
+    stall: float
+    total: float
+
+    @classmethod
+    def for_plan(
+        cls,
+        plan: ComparisonPlan,
+        *,
+        queue: float,
+        stall: float | None = None,
+        total: float | None = None,
+    ) -> Budgets:
+        """The budgets of a plan's arms, with what the user overrode."""
+        game = plan.ticks / TICKS_PER_SECOND
+        return cls(
+            queue=queue,
+            stall=stall if stall is not None else game * 3 + 600,
+            total=total if total is not None else plan.episodes * game * 3 + 900,
+        )
+
+
+def _bad(what: str) -> UsageError:
+    return UsageError(
+        what,
+        not_done="nothing was submitted",
+        next_step="correct the mark or the option and run the same command again",
+    )

@@ -1,0 +1,181 @@
+"""Whether an A/B can be believed, judged before its effect is read. Pure.
+
+Each check names the episodes and seats it stumbled over. What the counts alone show (too many missing games,
+lopsided ones) is judged with the verdict itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pytest_evalharness.base.files import canonical_json
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.league.arms import SIDES, Arm
+from pytest_evalharness.league.records import ArmRecord, EpisodeRecord
+from pytest_evalharness.verdict.evidence import Finding
+from pytest_evalharness.verdict.words import Reason
+
+TERMINAL = frozenset({"completed", "failed", "cancelled"})
+_NAMED = 5
+"""How many episodes or seats a finding spells out; the rest are counted."""
+_PER_EPISODE = frozenset({"seed", "tokens", "players"})
+"""Config keys that the service fills in for each episode."""
+
+
+def findings(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> list[Finding]:
+    """Everything that speaks against believing this comparison; an empty list if nothing does."""
+    found: list[Finding] = []
+    for side in SIDES:
+        found += _terminal(side, records[side])
+        found += _seats(side, arms[side], records[side])
+        found += _roles(side, arms[side], records[side])
+        found += _copies(side, records[side])
+    found += _versions(records)
+    found += _configs(arms, records)
+    return found
+
+
+def _terminal(side: str, record: ArmRecord) -> Iterable[Finding]:
+    if record.request_status not in TERMINAL:
+        yield Finding(Reason.NOT_TERMINAL, f"the {side} request is {printable(record.request_status)}", side)
+    open_ones = [
+        e for e in record.episodes if e.status not in TERMINAL and record.request_status != "cancelled"
+    ]
+    if open_ones:
+        yield Finding(Reason.NOT_TERMINAL, f"{side}: {_some(e.id for e in open_ones)}", side, _ids(open_ones))
+    if len(record.episodes) != record.requested:
+        yield Finding(
+            Reason.NOT_TERMINAL,
+            f"{side}: {record.requested} episodes were asked for, the server lists {len(record.episodes)}",
+            side,
+        )
+
+
+def _seats(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
+    """Every position of every played episode holds the version that was put there; duplicates by position."""
+    wrong: list[tuple[EpisodeRecord, str]] = []
+    for episode in record.episodes:
+        if episode.results is None and not episode.participants:
+            continue  # never seated; it counts as missing
+        problem = seating_problem(arm, episode)
+        if problem:
+            wrong.append((episode, problem))
+    if wrong:
+        shown = "; ".join(f"{episode.id}: {problem}" for episode, problem in wrong[:_NAMED])
+        more = f" and {len(wrong) - _NAMED} more episodes" if len(wrong) > _NAMED else ""
+        yield Finding(
+            Reason.SEATS,
+            f"{side}: {len(wrong)} of {len(record.episodes)} episodes, {shown}{more}",
+            side,
+            _ids(episode for episode, _ in wrong),
+        )
+
+
+def seating_problem(arm: Arm, episode: EpisodeRecord) -> str:
+    """What is wrong with an episode's seating, seat by seat; empty if nothing is."""
+    positions = [seat.position for seat in episode.participants]
+    if sorted(positions) != list(range(len(arm.seats))):
+        return f"positions {sorted(positions)} instead of 0 to {len(arm.seats) - 1}"
+    actual = {seat.position: seat for seat in episode.participants}
+    labels = {seat.policy_version_id: seat.label for seat in arm.seats}
+    problems = []
+    for wanted in arm.seats:
+        got = actual[wanted.position]
+        tested = " (the tested seat)" if wanted.position == arm.tested_seat else ""
+        if got.kind != "policy" or got.is_filler:
+            what = "a filler" if got.is_filler else f"a {printable(got.kind)}"
+            problems.append(f"seat {wanted.position}{tested} holds {what}")
+        elif got.policy_version_id != wanted.policy_version_id:
+            who = labels.get(got.policy_version_id or "", got.policy_version_id or "nobody")
+            problems.append(
+                f"seat {wanted.position}{tested} holds {printable(who)}, not {printable(wanted.label)}"
+            )
+    return ", ".join(problems[:_NAMED]) + (
+        f" and {len(problems) - _NAMED} more" if len(problems) > _NAMED else ""
+    )
+
+
+def _roles(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
+    """Nothing in an episode's row proves a role; `results.json` does."""
+    wrong: list[tuple[EpisodeRecord, list[int]]] = []
+    for episode in record.episodes:
+        if episode.results is None:
+            continue
+        seats = [seat.position for seat in arm.seats if episode.role(seat.position) != seat.role]
+        if seats:
+            wrong.append((episode, seats))
+    if wrong:
+        shown = "; ".join(
+            f"{episode.id}: seats {_some(map(str, seats))}" for episode, seats in wrong[:_NAMED]
+        )
+        yield Finding(
+            Reason.ROLES,
+            f"{side}: {len(wrong)} episodes, {shown}",
+            side,
+            _ids(episode for episode, _ in wrong),
+        )
+
+
+def _versions(records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
+    games = {side: records[side].coworlds for side in SIDES}
+    if len({game for told in games.values() for game in told}) > 1:
+        told = ", ".join(f"{side} {' and '.join(map(printable, names))}" for side, names in games.items())
+        yield Finding(Reason.VERSIONS, told)
+
+
+def _copies(side: str, record: ArmRecord) -> Iterable[Finding]:
+    """One game that is listed twice, or played twice from one seed to one result, is one observation."""
+    first: dict[str, str] = {}
+    copies: list[str] = []
+    for episode in record.episodes:
+        keys = [episode.id]
+        if episode.seed is not None and episode.results is not None:
+            keys.append(canonical_json([episode.seed, dict(episode.results)]))
+        if any(key in first for key in keys):
+            copies.append(episode.id)
+        for key in keys:
+            first.setdefault(key, episode.id)
+    if copies:
+        distinct = len(record.episodes) - len(copies)
+        yield Finding(
+            Reason.DUPLICATES,
+            f"{side}: {distinct} distinct episodes of {len(record.episodes)}; copies: {_some(copies)}",
+            side,
+            tuple(copies),
+        )
+
+
+def _configs(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
+    """Both arms played under one effective config, and it holds what was asked for."""
+    seen: dict[str, Any] = {}
+    for side in SIDES:
+        wanted = arms[side].body["game_config_overrides"]
+        for episode in record_with_config(records[side]):
+            config = episode.config or {}
+            off = sorted(key for key, value in wanted.items() if config.get(key) != value)
+            drifted = sorted(
+                key
+                for key in set(config) | set(seen)
+                if seen and key not in _PER_EPISODE and config.get(key) != seen.get(key)
+            )
+            if off or drifted:
+                keys = ", ".join(printable(key) for key in (off or drifted)[:_NAMED])
+                yield Finding(Reason.CONFIG, f"{side}: {episode.id} differs in {keys}", side, (episode.id,))
+                return
+            seen = seen or dict(config)
+
+
+def record_with_config(record: ArmRecord) -> list[EpisodeRecord]:
+    """The episodes whose effective config the server told."""
+    return [episode for episode in record.episodes if episode.config]
+
+
+def _ids(episodes: Iterable[EpisodeRecord]) -> tuple[str, ...]:
+    return tuple(episode.id for episode in episodes)
+
+
+def _some(items: Iterable[str]) -> str:
+    whole = [printable(item) for item in items]
+    more = f" and {len(whole) - _NAMED} more" if len(whole) > _NAMED else ""
+    return ", ".join(whole[:_NAMED]) + more

@@ -1,0 +1,103 @@
+"""Collection: marks are registered and validated, the plan is written down. Nothing is posted here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_evalharness.errors import UsageError
+from pytest_evalharness.plugin.marks import MARK_HELP, UMBRELLA, mark_of, plan_of, validate
+from pytest_evalharness.plugin.session import EvalSession, is_worker, session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+USAGE_KEY = "evalharness_usage"
+INTERRUPTED_KEY = "evalharness_interrupted"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marks."""
+    for line in MARK_HELP:
+        config.addinivalue_line("markers", line)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give every marked case the umbrella mark before `-m` selects, and check every mark's words."""
+    for item in items:
+        mark = mark_of(item)
+        if mark is None:
+            continue
+        item.add_marker(UMBRELLA)
+        try:
+            validate(mark, item.nodeid)
+        except UsageError as error:
+            _refuse(config, items, error)
+            return
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Turn the selected cases into plans, after every other plugin has had its say about the selection."""
+    config = session.config
+    cases = [item for item in session.items if mark_of(item) is not None]
+    if not cases or config.option.collectonly:
+        return
+    if session.testsfailed and not config.option.continue_on_collection_errors:
+        _stop_after_collection_errors(session)
+        return
+    try:
+        run = session_of(config)
+        make_plans(run, cases)
+    except UsageError as error:
+        _refuse(config, session.items, error)
+        return
+    if is_worker(config):
+        announce(run, cases)
+
+
+def make_plans(run: EvalSession, cases: Sequence[pytest.Item]) -> None:
+    """Every selected case's plan, in the order of collection.
+
+    Raises:
+        UsageError: a value is wrong, a name or the server is missing.
+    """
+    identity = run.identity
+    for item in cases:
+        mark = mark_of(item)
+        assert mark is not None
+        plan, overridden = plan_of(item.nodeid, mark.kwargs, run.settings, identity)
+        run.plans[item.nodeid] = plan
+        run.notices += [line for line in overridden if line not in run.notices]
+    if run.embedded:
+        run.notices.append(
+            f"the field is the embedded league (seed {run.settings['arena_seed']}): real games, invented players"
+        )
+
+
+def announce(run: EvalSession, cases: Sequence[pytest.Item]) -> None:
+    """A worker tells the controller which cases it has: the controller collects nothing itself."""
+    run.folder.mkdir(parents=True, exist_ok=True)
+    for item in cases:
+        run.events.append("case", id=item.nodeid)
+    for notice in run.notices:
+        run.events.append("notice", text=notice)
+
+
+def _stop_after_collection_errors(session: pytest.Session) -> None:
+    """Collection errors never post. A serial run stops by itself; a worker would run what it has collected."""
+    if is_worker(session.config):
+        session.config.workeroutput[INTERRUPTED_KEY] = True  # type: ignore[attr-defined]
+        session.items[:] = []
+
+
+def _refuse(config: pytest.Config, items: list[pytest.Item], error: UsageError) -> None:
+    """Exit 4. A worker cannot say that itself: it selects nothing and hands the message to the controller."""
+    if is_worker(config):
+        output = config.workeroutput  # type: ignore[attr-defined]
+        output.setdefault(USAGE_KEY, str(error))
+        items[:] = []
+        return
+    raise pytest.UsageError(str(error))

@@ -1,0 +1,78 @@
+"""`--eval-dry-run`: the plan is resolved and printed, no case runs, nothing is posted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_evalharness.errors import EvalHarnessError
+from pytest_evalharness.plugin.session import EvalSession, existing_session, is_worker
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+_UNRESOLVED = pytest.StashKey[int]()
+EXIT_UNRESOLVED = 11
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Without cases to run there is nothing to distribute: a dry run has no workers."""
+    if is_worker(config) or not config.getoption("evalharness_dry_run", None):
+        return
+    if hasattr(config.option, "dist"):
+        config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Print the plan in place of running the cases."""
+    config = session.config
+    run = existing_session(config)
+    if run is None:
+        return True if config.getoption("evalharness_dry_run", None) else None
+    if not run.settings["dry_run"] or is_worker(config):
+        return None
+    config.stash[_UNRESOLVED] = preview(config, run)
+    return True
+
+
+def preview(config: pytest.Config, run: EvalSession) -> int:
+    """Print every case's plan; returns how many could not be resolved."""
+    from pytest_evalharness.league import preview as text
+
+    unresolved = 0
+    for nodeid, plan in run.plans.items():
+        _write(config, f"{nodeid}:", bold=True)
+        try:
+            planned = run.league.preview(nodeid)
+        except EvalHarnessError as error:
+            unresolved += 1
+            for line in str(error).splitlines():
+                _write(config, f"  {line}", red=True)
+            continue
+        for line in text.lines(plan, planned.roster, planned.arms, planned.budgets):
+            _write(config, f"  {line}")
+    for notice in run.notices:
+        _write(config, f"note: {notice}")
+    _write(
+        config,
+        f"dry run: {len(run.plans)} cases planned, {unresolved} unresolved; nothing was posted, no case ran",
+    )
+    return unresolved
+
+
+def _write(config: pytest.Config, line: str, **style: bool) -> None:
+    reporter: TerminalReporter | None = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return
+    reporter.ensure_newline()
+    reporter.write_line(line, **style)
+
+
+@pytest.hookimpl
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """0 if everything resolved, else 11."""
+    if session.config.stash.get(_UNRESOLVED, 0) and int(session.exitstatus) == pytest.ExitCode.OK:
+        session.exitstatus = EXIT_UNRESOLVED

@@ -1,0 +1,112 @@
+"""What a case may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_evalharness.errors import UsageError
+from pytest_evalharness.plugin.marks import LEAGUE_AB
+from pytest_evalharness.plugin.records import remember, results_of
+from pytest_evalharness.plugin.session import EvalSession, session_of
+
+if TYPE_CHECKING:
+    from pytest_evalharness.league.layouts import ArmRequest
+    from pytest_evalharness.league.plan import ComparisonPlan
+    from pytest_evalharness.league.result import ABResult
+    from pytest_evalharness.league.roster import Roster
+    from pytest_evalharness.observatory.client import Observatory
+    from pytest_evalharness.observatory.resolve import ResolvedPolicy
+
+
+@pytest.fixture(scope="session")
+def evalharness_run(pytestconfig: pytest.Config) -> EvalSession:
+    """The run that this process takes part in."""
+    return session_of(pytestconfig)
+
+
+@pytest.fixture
+def ab(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> ABResult:
+    """The marked case's comparison, finished and trusted. The first case that asks posts every arm of the plan.
+
+    Raises:
+        EvalHarnessError: the comparison could not be had, or cannot be believed.
+    """
+    _plan(request, evalharness_run, "ab")
+    result = evalharness_run.league.result(request.node.nodeid)
+    remember(request.node, result)
+    result.require_trust()
+    return result
+
+
+@pytest.fixture(scope="session")
+def observatory(evalharness_run: EvalSession) -> Observatory:
+    """The league's API as a typed client, with the run's credentials."""
+    return evalharness_run.observatory
+
+
+@pytest.fixture
+def candidate(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> ResolvedPolicy:
+    """The policy in the candidate's tested seat, as the server knows it."""
+    return _policy(request, evalharness_run, "candidate")
+
+
+@pytest.fixture
+def baseline(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> ResolvedPolicy:
+    """The policy in the baseline's tested seat, as the server knows it."""
+    return _policy(request, evalharness_run, "baseline")
+
+
+def _policy(request: pytest.FixtureRequest, run: EvalSession, side: str) -> ResolvedPolicy:
+    plan = _plan(request, run, side)
+    return run.league.policy(plan.label(side), plan)
+
+
+def _plan(request: pytest.FixtureRequest, run: EvalSession, fixture: str) -> ComparisonPlan:
+    plan = run.plans.get(request.node.nodeid)
+    if plan is None:
+        raise UsageError(
+            f"the {fixture} fixture needs @pytest.mark.{LEAGUE_AB}(...) on {request.node.nodeid}",
+            not_done="nothing was submitted for this case",
+            next_step="add the mark, or use the arm and compare fixtures (docs/reference/fixtures.md)",
+        )
+    return plan
+
+
+@pytest.fixture
+def roster(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Roster:
+    """The marked case's frozen field, the same in both arms."""
+    _plan(request, evalharness_run, "roster")
+    return evalharness_run.league.frozen_field(request.node.nodeid)
+
+
+@pytest.fixture
+def arm() -> Callable[[dict[int, str]], ArmRequest]:
+    """Describe an arm that marks cannot express: `arm({0: "keeper:v2", 4: "rival:v3"})`. Posts nothing yet."""
+    from pytest_evalharness.league.layouts import ArmRequest
+
+    return ArmRequest.of
+
+
+@pytest.fixture
+def compare(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Callable[..., ABResult]:
+    """Play two described arms at the same moment and judge them.
+
+    `compare(arm({0: "keeper:v2"}), arm({0: "keeper:v1"}), seat=0, claim="better").require()`
+    """
+    from pytest_evalharness.league.layouts import comparison_plan
+
+    def play(candidate: ArmRequest, baseline: ArmRequest, *, seat: int, **words: Any) -> ABResult:
+        run = evalharness_run
+        plan = comparison_plan(
+            candidate, baseline, seat=seat, words=words, settings=run.settings, server=run.identity
+        )
+        name = f"{request.node.nodeid} compare {len(results_of(request.node)) + 1}"
+        result = run.league.compare(name, plan)
+        remember(request.node, result)
+        result.require_trust()
+        return result
+
+    return play

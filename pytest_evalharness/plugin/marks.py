@@ -1,0 +1,186 @@
+"""The marks: what they accept, and how a marked case becomes a plan."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_evalharness.errors import UsageError
+from pytest_evalharness.settings import BY_KEY, Settings
+
+if TYPE_CHECKING:
+    from pytest_evalharness.league.plan import ComparisonPlan
+    from pytest_evalharness.verdict.claim import Declaration
+
+LEAGUE_AB = "league_ab"
+UMBRELLA = "eval"
+_KEYWORDS = (
+    "role", "episodes", "ticks", "claim", "rule", "margin", "alpha", "target_lift",
+    "candidate_seats", "baseline_seats", "league", "division", "opponents", "top_n", "backend", "config",
+)  # fmt: skip
+_COMMAND_LINE_WINS = {
+    "episodes": "num", "ticks": "ticks", "league": "league", "division": "division",
+    "opponents": "opponent", "top_n": "top_n", "backend": "backend",
+}  # fmt: skip
+"""Mark keyword → setting, where the command line overrides the mark. Each override is printed."""
+_MARK_WINS = ("role", "claim", "rule", "margin", "target_lift")
+"""What belongs to the case: its options only fill what a mark leaves out."""
+
+MARK_HELP = (
+    f"{LEAGUE_AB}(role='crew', episodes=30, claim='better', …): a candidate-against-baseline comparison",
+    f"{UMBRELLA}: every evaluation case has it, so `-m eval` selects them",
+)
+
+
+def mark_of(item: pytest.Item) -> pytest.Mark | None:
+    """The nearest league mark of an item, if it has one."""
+    return item.get_closest_marker(LEAGUE_AB)
+
+
+def validate(mark: pytest.Mark, nodeid: str) -> None:
+    """Check a mark's own words, with suggestions for typos.
+
+    Raises:
+        UsageError: a positional argument, or a keyword that does not exist.
+    """
+    if mark.args:
+        raise _wrong(nodeid, f"{LEAGUE_AB} takes keywords only, not {mark.args[0]!r}")
+    for keyword in mark.kwargs:
+        if keyword not in _KEYWORDS:
+            near = difflib.get_close_matches(keyword, _KEYWORDS, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; it knows {', '.join(_KEYWORDS)}"
+            raise _wrong(nodeid, f"{LEAGUE_AB} has no keyword {keyword!r}{hint}")
+
+
+def plan_of(
+    nodeid: str, words: Mapping[str, Any], settings: Settings, server: str
+) -> tuple[ComparisonPlan, list[str]]:
+    """The plan of a case, and a line for each word of the mark that the command line overrode.
+
+    Args:
+        nodeid: the case, for messages.
+        words: the mark's keywords.
+        settings: the run's settings.
+        server: the server's identity (`embedded:2026`, or its URL).
+
+    Raises:
+        UsageError: a value is wrong, or a name is missing.
+    """
+    from pytest_evalharness.league.plan import DEFAULT_EPISODES, DEFAULT_TICKS, ComparisonPlan, names
+
+    overridden: list[str] = []
+    get = _reader(nodeid, words, settings, overridden)
+    try:
+        seed = int(settings["layout_seed"])
+        seat, candidate, baseline = _seats(nodeid, words, settings, seed, get("role"))
+        plan = ComparisonPlan(
+            server=server,
+            league=str(get("league")),
+            division=get("division"),
+            backend=BY_KEY["backend"].parse(str(get("backend"))),
+            layout_seed=seed,
+            tested_seat=seat,
+            candidate=candidate,
+            baseline=baseline,
+            opponents=names("opponents", get("opponents") or ()),
+            top_n=get("top_n"),
+            episodes=DEFAULT_EPISODES if get("episodes") is None else get("episodes"),
+            ticks=DEFAULT_TICKS if get("ticks") is None else get("ticks"),
+            declaration=_declaration(words, get),
+            config=_mapping("config", words),
+        )
+    except (ValueError, TypeError) as problem:
+        raise _wrong(nodeid, str(problem)) from None
+    except UsageError as problem:
+        if problem.what.startswith(nodeid):
+            raise
+        raise _wrong(nodeid, problem.what, next_step=problem.next_step) from None
+    return plan, overridden
+
+
+def _reader(
+    nodeid: str, words: Mapping[str, Any], settings: Settings, overridden: list[str]
+) -> Callable[[str], Any]:
+    said = {keyword: value for keyword, value in words.items() if value is not None}  # None is "left out"
+
+    def get(keyword: str) -> Any:
+        key = _COMMAND_LINE_WINS.get(keyword, keyword)
+        if keyword not in said:
+            return settings[key]
+        if keyword in _MARK_WINS or not settings.commanded(key):
+            return said[keyword]
+        ours, theirs = settings[key], said[keyword]
+        if ours != (tuple(theirs) if isinstance(theirs, list) else theirs):
+            line = f"{BY_KEY[key].option} {_shown(ours)} overrides {keyword}={_shown(theirs)} of {nodeid}"
+            if line not in overridden:
+                overridden.append(line)
+        return ours
+
+    return get
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _mapping(keyword: str, words: Mapping[str, Any]) -> dict[Any, Any]:
+    value = words.get(keyword)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{keyword} is a mapping, not {value!r}")
+    return dict(value)
+
+
+def _seats(
+    nodeid: str, words: Mapping[str, Any], settings: Settings, seed: int, role: str | None
+) -> tuple[int, dict[int, str], dict[int, str]]:
+    from pytest_evalharness.league.seats import Role, layout
+
+    swaps = {side: _mapping(f"{side}_seats", words) for side in ("candidate", "baseline")}
+    seats = {seat for swap in swaps.values() for seat in swap}
+    strange = [seat for seat in seats if not isinstance(seat, int) or isinstance(seat, bool)]
+    if strange:
+        raise TypeError(f"seats are whole numbers, not {strange[0]!r}")
+    named = sorted(seats)
+    if len(named) > 1:
+        raise ValueError(
+            f"candidate_seats and baseline_seats name seats {named}; a mark tests one seat, "
+            "the arm and compare fixtures express other layouts"
+        )
+    roles = layout(seed).roles
+    if named and not 0 <= named[0] < len(roles):
+        raise ValueError(f"seat {named[0]} does not exist; seats are 0 to {len(roles) - 1}")
+    seat = named[0] if named else roles.index(Role(role or "crew"))
+    if named and role and roles[seat] != role:
+        raise ValueError(f"seat {seat} is a {roles[seat]} seat in layout {seed}, the mark says role={role!r}")
+    arms = {}
+    for side, swap in swaps.items():
+        name = swap.get(seat) or settings[side]
+        if not name:
+            raise _wrong(
+                nodeid, f"no {side} policy was named", next_step=f"add --{side}=NAME:vN to the command"
+            )
+        arms[side] = {seat: str(name)}
+    return seat, arms["candidate"], arms["baseline"]
+
+
+def _declaration(words: Mapping[str, Any], get: Callable[[str], Any]) -> Declaration:
+    from pytest_evalharness.verdict.claim import Declaration
+
+    said = {key: get(key) for key in ("claim", "rule", "margin", "target_lift")}
+    said = {key: value for key, value in said.items() if value is not None}
+    if words.get("alpha") is not None:
+        said["alpha"] = words["alpha"]
+    return Declaration(**{"claim": "better", **said})
+
+
+def _wrong(nodeid: str, what: str, *, next_step: str = "") -> UsageError:
+    return UsageError(
+        f"{nodeid}: {what}",
+        not_done="nothing was submitted and no case ran",
+        next_step=next_step or "correct the mark and run the same command again (docs/reference/marks.md)",
+    )

@@ -1,0 +1,245 @@
+"""Outcomes and exit codes: errors become pytest's words, once, here."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from _pytest._code.code import ExceptionChainRepr, ReprEntry
+
+from pytest_evalharness.errors import (
+    ConditionNotMet,
+    EvalHarnessError,
+    Inconclusive,
+    NothingJudged,
+    Untrustworthy,
+)
+from pytest_evalharness.plugin.marks import mark_of
+from pytest_evalharness.plugin.records import results_of
+from pytest_evalharness.plugin.session import existing_session, is_worker, plain, session_of
+
+PREFIX = "evalharness."
+OUTCOME = PREFIX + "outcome"
+RESULTS = "evalharness_results"
+INCONCLUSIVE = "inconclusive"
+UNTRUSTWORTHY = "untrustworthy"
+NOT_MET = "not_met"
+_PACKAGE = Path(__file__).parent.parent
+EXIT_INCONCLUSIVE = 10
+EXIT_UNTRUSTWORTHY = 11
+
+
+@dataclass
+class Tally:
+    """What the controller has seen reported."""
+
+    collected: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
+    failed: int = 0
+    untrustworthy: int = 0
+    inconclusive: int = 0
+    usage: str = ""
+    interrupted: bool = False
+    missing: list[str] = field(default_factory=list)
+
+
+TALLY = pytest.StashKey[Tally]()
+
+
+def tally_of(config: pytest.Config) -> Tally:
+    """The controller's tally."""
+    return config.stash.setdefault(TALLY, Tally())
+
+
+# ------------------------------------------------------------------ reports
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Map this package's exceptions onto pytest's outcomes, and attach what the case found."""
+    if call.when == "setup":  # a rerun starts afresh
+        item.user_properties[:] = [pair for pair in item.user_properties if not pair[0].startswith(PREFIX)]
+    report = yield
+    error = call.excinfo.value if call.excinfo is not None else None
+    if isinstance(error, EvalHarnessError):
+        _translate(item, report, error)
+    elif report.when == "call" and report.passed and mark_of(item) is not None:
+        _demand_judgement(item, report)
+    if report.when == "call" or not report.passed:
+        attach(item, report)
+    return report
+
+
+def _translate(item: pytest.Item, report: pytest.TestReport, error: EvalHarnessError) -> None:
+    if isinstance(error, Inconclusive) and session_of(item.config).settings["inconclusive"] != "fail":
+        report.outcome = "skipped"
+        path, line, _ = item.location
+        report.longrepr = (path, line or 0, str(error))
+        put(item, report, OUTCOME, INCONCLUSIVE)
+        return
+    _say_it_plainly(report, error)
+    if isinstance(error, Untrustworthy):
+        put(item, report, OUTCOME, UNTRUSTWORTHY)
+    elif isinstance(error, ConditionNotMet):
+        put(item, report, OUTCOME, NOT_MET)
+
+
+def _say_it_plainly(report: pytest.TestReport, error: EvalHarnessError) -> None:
+    """Show the message and the user's own lines; our frames explain nothing to whoever wrote the case."""
+    shown = report.longrepr
+    crash = getattr(shown, "reprcrash", None)
+    if not isinstance(shown, ExceptionChainRepr) or crash is None:
+        return
+    crash.message = str(error)  # summaries and JUnit begin with the decision, not with a dotted name
+    trace, _, _ = shown.chain[-1]
+    shown.chain = [(trace, crash, None)]
+    entries = [entry for entry in trace.reprentries if isinstance(entry, ReprEntry)]
+    if not entries:
+        return
+    theirs = [e for e in entries if e.reprfileloc is None or not _ours(e.reprfileloc.path)]
+    last = theirs[-1] if theirs else entries[-1]
+    source = [line for line in last.lines if not line.startswith("E ")] if theirs else []
+    last.lines = [*source, *(f"E   {line}" for line in str(error).splitlines())]
+    last.reprfuncargs = last.reprlocals = None
+    if not theirs:
+        last.reprfileloc = None
+    trace.reprentries = [*theirs[:-1], last]
+
+
+def _ours(path: str) -> bool:
+    return Path(path).absolute().is_relative_to(_PACKAGE)
+
+
+def _demand_judgement(item: pytest.Item, report: pytest.TestReport) -> None:
+    """A case that carries a claim and never looked at the evidence has judged nothing: that is no pass."""
+    results = results_of(item)
+    if results and all(result.consumed for result in results):
+        return
+    error = NothingJudged(
+        f"nothing was judged: {item.nodeid} carries a claim and passed without looking at its evidence",
+        not_done="the claim was neither met nor refuted",
+        next_step="end the case with ab.require()",
+    )
+    report.outcome = "failed"
+    report.longrepr = str(error)
+    put(item, report, OUTCOME, UNTRUSTWORTHY)
+
+
+def put(item: pytest.Item, report: pytest.TestReport, name: str, value: object) -> None:
+    """Attach a property as exact strings: anything else can lose the whole report on its way from a worker.
+
+    The item has it too, because JUnit takes the properties of the teardown's report, which is yet to come.
+    """
+    for properties in (item.user_properties, report.user_properties):
+        properties[:] = [pair for pair in properties if pair[0] != name]
+        properties.append((plain(name), plain(value)))
+
+
+def attach(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Attach what the case found to its report: properties for JUnit, the whole record for our own files."""
+    results = results_of(item)
+    if not results:
+        return
+    import json
+
+    from pytest_evalharness.report.junit import properties
+
+    for name, value in properties(results[-1].to_json(), session_of(item.config).run_id):
+        put(item, report, name, value)
+    # An extra attribute of exact strings crosses from a worker like any other field of the report.
+    vars(report)[RESULTS] = json.dumps([result.to_json() for result in results])
+
+
+def outcome_of(report: pytest.TestReport) -> str:
+    """The outcome that a report carries, or an empty string."""
+    return next((str(value) for name, value in report.user_properties if name == OUTCOME), "")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(
+    report: pytest.TestReport | pytest.CollectReport,
+) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    """A word and a letter for "cannot tell"."""
+    if isinstance(report, pytest.TestReport) and report.skipped and outcome_of(report) == INCONCLUSIVE:
+        return INCONCLUSIVE, "?", ("INCONCLUSIVE", {"yellow": True})
+    return None
+
+
+def pytest_assertrepr_compare(
+    config: pytest.Config, op: str, left: object, right: object
+) -> list[str] | None:
+    """Explain `assert ab.verdict is Verdict.BETTER`: the headline, the numbers and the request ids."""
+    from pytest_evalharness.verdict.words import Verdict
+
+    if op not in {"==", "is"} or not (isinstance(left, Verdict) or isinstance(right, Verdict)):
+        return None
+    run = existing_session(config)
+    result = run.latest if run is not None else None
+    if result is None:
+        return None
+    return [result.headline, *result.lines()]
+
+
+# --------------------------------------------------------------- exit codes
+
+
+class Counter:
+    """Counts reports on the controller (or in a serial run) and settles the exit code."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.tally = tally_of(config)
+
+    @pytest.hookimpl
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count what a report says."""
+        if report.when == "teardown":
+            self.tally.reported.add(report.nodeid)
+        if report.failed:
+            if outcome_of(report) == UNTRUSTWORTHY:
+                self.tally.untrustworthy += 1
+            else:
+                self.tally.failed += 1
+        elif report.skipped and (outcome_of(report) == INCONCLUSIVE or report.nodeid in self.tally.collected):
+            self.tally.inconclusive += 1  # a claim that was skipped, or expected to fail, was not met either
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Settle the exit code: 2 to 6 stay, then 1, 11, 10, 0."""
+        session.exitstatus = settle(int(session.exitstatus), self.tally, self._policy())
+
+    def _policy(self) -> str:
+        run = existing_session(self.config)
+        return str(run.settings["inconclusive"]) if run is not None else "exit"
+
+
+def settle(status: int, tally: Tally, policy: str) -> int:
+    """The exit code of a run. Pure.
+
+    Args:
+        status: pytest's own.
+        tally: what was reported.
+        policy: `exit`, `fail` or `pass`, for cases that cannot tell.
+    """
+    forced = pytest.ExitCode.USAGE_ERROR if tally.usage else pytest.ExitCode.INTERRUPTED
+    if tally.usage or tally.interrupted:
+        return int(forced)
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return status
+    tally.missing = sorted(tally.collected - tally.reported)
+    if tally.failed:
+        return int(pytest.ExitCode.TESTS_FAILED)
+    if tally.untrustworthy or (status == pytest.ExitCode.OK and tally.missing):
+        return EXIT_UNTRUSTWORTHY
+    cannot_tell = status == pytest.ExitCode.OK and tally.inconclusive and policy == "exit"
+    return EXIT_INCONCLUSIVE if cannot_tell else status
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Count where reports arrive: on the controller, or in a serial run."""
+    if not is_worker(config):
+        config.pluginmanager.register(Counter(config), "evalharness-counter")

@@ -1,0 +1,145 @@
+"""Progress as whole lines: from the waiting case in a serial run, from a thread on an xdist controller."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_evalharness.base.events import EventReader
+from pytest_evalharness.plugin.outcome import tally_of
+from pytest_evalharness.plugin.session import EvalSession, existing_session, is_worker, session_of
+
+if TYPE_CHECKING:
+    from _pytest.capture import CaptureManager
+    from _pytest.terminal import TerminalReporter
+
+_EVERY_TERMINAL = 2.0
+_EVERY_LOG = 30.0
+_TAIL_SECONDS = 0.2
+
+
+class Progress:
+    """Reads a run's events and prints them."""
+
+    def __init__(self, config: pytest.Config, run: EvalSession) -> None:
+        self.config = config
+        self.run = run
+        self.reader = EventReader(run.events.path)
+        self.quiet = config.option.verbose
+        self._last_counts: dict[str, float] = {}
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._busy = threading.Lock()
+
+    def follow(self) -> None:
+        """Follow the events from a thread: an xdist controller runs no case in which it could print."""
+        self._thread = threading.Thread(target=self._tail, name="evalharness-progress", daemon=True)
+        self._thread.start()
+
+    def _tail(self) -> None:
+        while not self._stop.wait(_TAIL_SECONDS):
+            self.show()
+
+    def finish(self) -> None:
+        """Show what is left and stop following."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(2.0)
+        self.show()
+
+    def show(self) -> None:
+        """Print what is new."""
+        from pytest_evalharness.report import progress
+
+        with self._busy:
+            events = list(self.reader.new())
+            lines = [
+                progress.line(event) for event in events if self._wanted(event, progress.is_change(event))
+            ]
+            self._note(events)
+        if any(lines):
+            self._print([text for text in lines if text])
+
+    def _note(self, events: list[dict[str, Any]]) -> None:
+        for event in events:
+            if event.get("kind") == "case":
+                tally_of(self.config).collected.add(str(event["id"]))
+            elif event.get("kind") == "notice" and event.get("text") not in self.run.notices:
+                self.run.notices.append(str(event["text"]))
+
+    def _wanted(self, event: dict[str, Any], change: bool) -> bool:  # noqa: FBT001 - a fact about the event
+        if self.quiet <= -2:  # noqa: PLR2004 - -qq
+            return False
+        if change:
+            return True
+        if self.quiet < 0 or event.get("what") != "progress":
+            return False
+        key = str(event.get("key"))
+        now, pause = time.monotonic(), _EVERY_TERMINAL if self._interactive else _EVERY_LOG
+        if now - self._last_counts.get(key, -pause) < pause:
+            return False
+        self._last_counts[key] = now
+        return True
+
+    @property
+    def _interactive(self) -> bool:
+        reporter = self._reporter
+        return reporter is not None and bool(reporter.isatty)
+
+    @property
+    def _reporter(self) -> TerminalReporter | None:
+        found: TerminalReporter | None = self.config.pluginmanager.get_plugin("terminalreporter")
+        return found
+
+    def _print(self, lines: list[str]) -> None:
+        reporter = self._reporter
+        if reporter is None:
+            return
+        capture: CaptureManager | None = self.config.pluginmanager.get_plugin("capturemanager")
+        if capture is not None and self._thread is None:
+            with capture.global_and_fixture_disabled():
+                _write(reporter, lines)
+        else:
+            _write(reporter, lines)
+
+
+def _write(reporter: TerminalReporter, lines: list[str]) -> None:
+    for text in lines:
+        reporter.ensure_newline()
+        if reporter._tw.width_of_current_line:  # noqa: SLF001 - under xdist the dots belong to no file
+            reporter.write_line("")
+        reporter.write_line(f"evalharness: {text}")
+    reporter.flush()
+
+
+_PROGRESS = pytest.StashKey[Progress]()
+
+
+def progress_of(config: pytest.Config) -> Progress | None:
+    """This process's progress, if anything shows any."""
+    return config.stash.get(_PROGRESS, None)
+
+
+def start(config: pytest.Config, *, threaded: bool) -> Progress:
+    """Show this run's progress from now on."""
+    run = session_of(config)
+    shown = config.stash[_PROGRESS] = Progress(config, run)
+    if threaded:
+        shown.follow()
+    else:
+        run.on_wait = shown.show
+    return shown
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Start showing progress in a serial run that has eval cases."""
+    run = existing_session(session.config)
+    if run is None or is_worker(session.config) or progress_of(session.config) is not None:
+        return
+    if run.plans and not run.settings["dry_run"]:
+        tally_of(session.config).collected.update(run.plans)
+        start(session.config, threaded=False)

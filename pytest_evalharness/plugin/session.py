@@ -1,0 +1,251 @@
+"""A process's share of a run: settings, ledger, client and runner, opened when the first case needs them."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_evalharness.base.clock import SystemClock
+from pytest_evalharness.base.events import EventLog
+from pytest_evalharness.errors import UsageError
+from pytest_evalharness.plugin.options import settings_of
+from pytest_evalharness.settings import EMBEDDED, Settings
+
+if TYPE_CHECKING:
+    from pytest_evalharness.league.plan import ComparisonPlan
+    from pytest_evalharness.league.result import ABResult
+    from pytest_evalharness.league.run import LeagueRun
+    from pytest_evalharness.ledger.journal import Ledger
+    from pytest_evalharness.observatory.client import Observatory
+    from pytest_evalharness.observatory.embedded import EmbeddedServer
+
+WORKER_KEY = "evalharness"
+
+
+class EvalSession:
+    """Everything that a run's cases share in this process.
+
+    Attributes:
+        run_id: the run's name; the same in the controller and all its workers.
+        settings: every setting, resolved.
+        plans: the selected cases and what they ask.
+        notices: lines for the report header: overrides, the embedded server.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        worker = getattr(config, "workerinput", {}).get(WORKER_KEY, {})
+        self.config = config
+        self.settings: Settings = settings_of(config)
+        self.run_id: str = worker.get("run_id") or new_run_id()
+        self.worker_id: str = getattr(config, "workerinput", {}).get("workerid", "")
+        self.home = (config.rootpath / self.settings["home"]).absolute()
+        self.folder = self.home / "runs" / self.run_id
+        self.events = EventLog(self.folder / "events.jsonl")
+        self.clock = SystemClock()
+        self.plans: dict[str, ComparisonPlan] = {}
+        self.notices: list[str] = []
+        self.on_wait: Callable[[], None] = lambda: None
+        self._given_api: str = worker.get("api", "")
+        self._embedded: EmbeddedServer | None = None
+        self._observatory: Observatory | None = None
+        self._ledger: Ledger | None = None
+        self._league: LeagueRun | None = None
+        self._latest: ABResult | None = None
+
+    # --------------------------------------------------------------- server
+
+    @property
+    def latest(self) -> ABResult | None:
+        """What the case that runs now has found last."""
+        return self._latest
+
+    def found(self, result: ABResult) -> None:
+        """Note what the running case has found."""
+        self._latest = result
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the run plays on the embedded league."""
+        return bool(self.settings["server"] == EMBEDDED)
+
+    @property
+    def identity(self) -> str:
+        """How keys and reports name the server.
+
+        Raises:
+            UsageError: no server was named.
+        """
+        server = self.settings["server"]
+        if server is None:
+            raise UsageError(
+                "no server was named",
+                not_done="nothing was submitted and no case ran",
+                next_step="--eval-server URL for a hosted league (https://…/api), "
+                "or --eval-server embedded for the embedded one",
+            )
+        if self.embedded:
+            return f"{EMBEDDED}:{self.settings['arena_seed']}"
+        if not str(server).startswith(("http://", "https://")):
+            raise UsageError(
+                f"--eval-server {server!r} is neither `embedded` nor a URL",
+                not_done="nothing was submitted and no case ran",
+                next_step="--eval-server https://HOST/api",
+            )
+        return str(server).rstrip("/")
+
+    def embedded_server(self) -> EmbeddedServer:
+        """The embedded server of this process (controller or serial), not started yet."""
+        from pytest_evalharness.observatory.embedded import EmbeddedServer
+
+        if self._embedded is None:
+            self._embedded = EmbeddedServer(
+                self.home,
+                seed=self.settings["arena_seed"],
+                pace=self.settings["arena_pace"],
+                faults=self.settings["arena_fault"],
+            )
+        return self._embedded
+
+    @property
+    def observatory(self) -> Observatory:
+        """The client; starts the embedded server if this run plays there and it does not run yet."""
+        if self._observatory is None:
+            self._observatory = self._connect()
+        return self._observatory
+
+    def _connect(self) -> Observatory:
+        from pytest_evalharness.observatory.client import Observatory
+        from pytest_evalharness.observatory.credentials import load_token
+
+        root, environment = self.identity, dict(os.environ)
+        if self.embedded:
+            root = self._given_api or self._start_embedded()
+            # The embedded server has its own token; one meant for a hosted league must not be sent to it.
+            environment = {"SOFTMAX_CONFIG_DIR": str(self.home / "arena" / "credentials")}
+            if self._given_api:
+                self._await_server(root)
+        token = load_token(root, environ=environment, clock=self.clock)
+        return Observatory(root, token, clock=self.clock, rng=random.Random())
+
+    def _start_embedded(self) -> str:
+        server = self.embedded_server()
+        server.start()
+        return server.api
+
+    def _await_server(self, root: str) -> None:
+        """Our first connection makes the controller start the server; it answers when it is ready."""
+        from pytest_evalharness.observatory.embedded import await_health
+
+        await_health(root, self.clock)
+
+    # ----------------------------------------------------------- the runner
+
+    @property
+    def ledger(self) -> Ledger:
+        """The journal.
+
+        Raises:
+            JournalUnavailable: it cannot be opened or written.
+        """
+        if self._ledger is None:
+            from pytest_evalharness.ledger.journal import Ledger
+            from pytest_evalharness.ledger.ownership import Owner
+
+            self.home.mkdir(parents=True, exist_ok=True)
+            owner = Owner.current(self.run_id, self.worker_id)
+            self._ledger = Ledger.open(self.home, clock=self.clock, owner=owner)
+        return self._ledger
+
+    @property
+    def league(self) -> LeagueRun:
+        """The runner, with every selected case on its plan."""
+        if self._league is None:
+            from pytest_evalharness.league.run import LeagueRun, RunOptions
+
+            ledger = (
+                self.ledger
+            )  # first: a ledger that cannot be written must be known before anything is asked
+            self.folder.mkdir(parents=True, exist_ok=True)
+            ledger.start_run(self.run_id, {"server": self.identity, "settings": self.settings.as_plain()})
+            self._league = LeagueRun(
+                ledger=ledger,
+                observatory=self.observatory,
+                clock=self.clock,
+                events=self.events,
+                options=RunOptions(
+                    run_id=self.run_id,
+                    notes=str(self.settings["notes"]),
+                    fresh=bool(self.settings["fresh"]),
+                    queue_budget=float(self.settings["queue_budget"]),
+                    stall_grace=self.settings["stall_grace"],
+                    total_budget=self.settings["total_budget"],
+                ),
+                on_wait=self._waiting,
+            )
+            for case, plan in self.plans.items():
+                self._league.add(case, plan)
+        return self._league
+
+    def _waiting(self) -> None:
+        self.on_wait()
+
+    def close(self) -> None:
+        """Let go of everything, in the order that loses nothing: workers first, then the journal, then the server."""
+        if self._league is not None:
+            self._league.close()
+        if self._observatory is not None:
+            self._observatory.close()
+        if self._ledger is not None:
+            self._ledger.close()
+        if self._embedded is not None:
+            self._embedded.stop()
+
+
+def new_run_id() -> str:
+    """A name that sorts by time and is unique on a machine."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+_SESSION = pytest.StashKey[EvalSession]()
+
+
+def session_of(config: pytest.Config) -> EvalSession:
+    """The process's session, made when it is first asked for.
+
+    Raises:
+        UsageError: a setting cannot be read.
+    """
+    session = config.stash.get(_SESSION, None)
+    if session is None:
+        session = config.stash[_SESSION] = EvalSession(config)
+    return session
+
+
+def existing_session(config: pytest.Config) -> EvalSession | None:
+    """The process's session if anything needed one: without eval cases nothing does."""
+    return config.stash.get(_SESSION, None)
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this process is an xdist worker."""
+    return hasattr(config, "workerinput")
+
+
+def relative(path: Path, config: pytest.Config) -> str:
+    """A path as a user would type it."""
+    try:
+        return str(path.relative_to(config.invocation_params.dir))
+    except ValueError:
+        return str(path)
+
+
+def plain(value: Any) -> str:
+    """A value as an exact `str`: anything else may not survive the way from a worker."""
+    return "" if value is None else str(value)[:]

@@ -1,0 +1,139 @@
+"""The end of a run: the verdict section, results.json and summary.md, written by the controller."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_evalharness.base.clock import iso
+from pytest_evalharness.base.files import readable_json, write_atomic
+from pytest_evalharness.plugin.outcome import INCONCLUSIVE, RESULTS, outcome_of, tally_of
+from pytest_evalharness.plugin.progress import progress_of
+from pytest_evalharness.plugin.session import EvalSession, existing_session, is_worker, relative
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+    from pytest_evalharness.report.model import CaseReport, Report
+
+_COLOURS = {"good": {"green": True}, "bad": {"red": True}, "unsure": {"yellow": True}, "plain": {}}
+
+
+class Collector:
+    """Keeps what eval cases reported, in the order in which they did."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.reports: dict[str, pytest.TestReport] = {}
+
+    @pytest.hookimpl
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the call's report, or whichever phase went wrong first."""
+        known = self.reports.get(report.nodeid)
+        if (report.when == "call" or not report.passed) and (known is None or known.passed):
+            self.reports[report.nodeid] = report
+
+    def cases(self) -> tuple[CaseReport, ...]:
+        """The eval cases that reported."""
+        wanted = tally_of(self.config).collected
+        return tuple(
+            _case(report)
+            for nodeid, report in self.reports.items()
+            if nodeid in wanted or hasattr(report, RESULTS)
+        )
+
+
+def _case(report: pytest.TestReport) -> CaseReport:
+    from pytest_evalharness.report.model import CaseReport
+
+    results: list[dict[str, Any]] = json.loads(getattr(report, RESULTS, "[]"))
+    outcome = outcome_of(report)
+    if outcome in {"", "not_met"}:
+        outcome = "error" if report.failed and report.when != "call" else report.outcome
+    return CaseReport(report.nodeid, outcome, _message(report), tuple(results))
+
+
+def _message(report: pytest.TestReport) -> str:
+    if report.passed:
+        return ""
+    if isinstance(report.longrepr, tuple):
+        return report.longrepr[2]
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return str(crash.message) if crash is not None else str(report.longrepr or "")
+
+
+_COLLECTOR = pytest.StashKey[Collector]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Listen where reports arrive."""
+    if not is_worker(config):
+        collector = config.stash[_COLLECTOR] = Collector(config)
+        config.pluginmanager.register(collector, "evalharness-collector")
+
+
+def build(config: pytest.Config, run: EvalSession, exit_code: int) -> Report:
+    """The report of this run."""
+    from pytest_evalharness.report.model import Report
+
+    tally = tally_of(config)
+    return Report(
+        run_id=run.run_id,
+        server=run.identity,
+        finished_at=iso(time.time()),
+        exit_code=exit_code,
+        cases=config.stash[_COLLECTOR].cases(),
+        missing=tuple(tally.missing),
+        notices=tuple(run.notices),
+        settings=run.settings.as_plain(),
+    )
+
+
+_REPORT = pytest.StashKey["Report"]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the run's files, once the exit code is settled."""
+    config = session.config
+    run = existing_session(config)
+    shown = progress_of(config)
+    if is_worker(config) or run is None:
+        return
+    if shown is not None:
+        shown.finish()
+    if not tally_of(config).collected and not config.stash[_COLLECTOR].cases():
+        return
+    report = config.stash[_REPORT] = build(config, run, int(session.exitstatus))
+    from pytest_evalharness.report import markdown
+
+    write_atomic(run.folder / "results.json", readable_json(report.to_json()))
+    write_atomic(run.folder / "summary.md", markdown.render(report))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    """The verdict section."""
+    tally = tally_of(config)
+    if tally.usage:
+        terminalreporter.section("evalharness", red=True)
+        terminalreporter.write_line(f"ERROR: {tally.usage}", red=True)
+        return
+    report = config.stash.get(_REPORT, None)
+    run = existing_session(config)
+    if report is None or run is None:
+        return
+    from pytest_evalharness.report import terminal
+
+    terminalreporter.section(f"evalharness: {report.server}")
+    for tone, text in terminal.lines(report):
+        terminalreporter.write_line(text, **_COLOURS[tone])
+    terminalreporter.write_line(f"files: {relative(run.folder, config)}")
+    if INCONCLUSIVE in terminalreporter.stats:
+        for item in terminalreporter.stats[INCONCLUSIVE]:
+            if config.option.verbose >= 0:
+                terminalreporter.write_line("")
+                terminalreporter.write_line(item.longrepr[2])

@@ -1,0 +1,1 @@
+"""One pure report of a run, and its renderings."""

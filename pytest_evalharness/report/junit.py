@@ -1,0 +1,51 @@
+"""The properties that a JUnit testcase carries: a fixed, short vocabulary, exact strings only. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+PREFIX = "evalharness."
+
+
+def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
+    """A comparison's properties, in a fixed order.
+
+    Args:
+        result: the comparison (`ABResult.to_json`).
+        run_id: the run's name.
+    """
+    judged = result["judgement"]
+    candidate, baseline = judged["candidate"], judged["baseline"]
+    declared = judged["declaration"]
+    values = {
+        "verdict": judged["verdict"],
+        "decision": judged["decision"],
+        "claim": declared["claim"],
+        "rule": declared["rule"],
+        "reason": " ".join(reason["reason"] for reason in judged["reasons"]),
+        "separated": judged["separated"],
+        "effect": judged["diff"],
+        "ci_low": judged["ci"][0],
+        "ci_high": judged["ci"][1],
+        "p": judged["p"],
+        "wins_candidate": candidate["wins"],
+        "n_candidate": candidate["finished"],
+        "wins_baseline": baseline["wins"],
+        "n_baseline": baseline["finished"],
+        "request_candidate": " ".join(candidate["request_ids"]),
+        "request_baseline": " ".join(baseline["request_ids"]),
+        "server": result["plan"]["server"],
+        "attempt": result["attempt"],
+        "run": run_id,
+    }
+    if judged["verdict"] == "untrustworthy":
+        for hidden in ("separated", "effect", "ci_low", "ci_high", "p"):
+            values[hidden] = None  # nothing is said about an effect that cannot be believed
+    return [(PREFIX + name, _word(value)) for name, value in values.items()]
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

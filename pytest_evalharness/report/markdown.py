@@ -1,0 +1,59 @@
+"""The report as Markdown, for `summary.md`. Text from outside stays text. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_evalharness.base.text import markdown
+from pytest_evalharness.report.model import CaseReport, Report, remarks
+
+_WIDE = 400
+_MARKS = {"passed": "✅", "failed": "❌", "inconclusive": "❔", "untrustworthy": "⛔", "skipped": "⏭️"}
+
+
+def render(report: Report) -> str:
+    """The whole document."""
+    out = [f"# Evaluation {markdown(report.run_id)}: {report.exit_words}", ""]
+    if report.embedded:
+        out += ["**Played on the embedded league: real games, invented players.**", ""]
+    out += [
+        f"Server {markdown(report.server)}, finished {markdown(report.finished_at)}, exit code {report.exit_code}.",
+        "",
+        "| | case | claim | verdict | candidate | baseline | difference | interval |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for case in report.cases:
+        out += _rows(case)
+    out += ["", "The result is the effect in this field, not a league rank.", ""]
+    for case in report.cases:
+        told = [remark for result in case.results for remark in remarks(result)]
+        out += [f"- {markdown(case.nodeid, _WIDE)}: {markdown(remark, _WIDE)}" for remark in told]
+        if case.message:
+            out += [f"- {markdown(case.nodeid, _WIDE)}: {markdown(case.headlines[0], _WIDE)}"]
+    out += [f"- {markdown(nodeid, _WIDE)}: collected, and never reported" for nodeid in report.missing]
+    out += [f"- note: {markdown(notice, _WIDE)}" for notice in report.notices]
+    return "\n".join(out).rstrip() + "\n"
+
+
+def _rows(case: CaseReport) -> list[str]:
+    mark = _MARKS.get(case.outcome, "⛔")
+    name = markdown(case.nodeid, _WIDE)
+    if not case.results:
+        return [f"| {mark} | {name} | | {case.outcome} | | | | |"]
+    return [f"| {mark} | {name} | {_cells(result['judgement'])} |" for result in case.results]
+
+
+def _cells(judged: Mapping[str, Any]) -> str:
+    arms = [
+        f"{markdown(arm['label'])} {arm['wins']}/{arm['finished']}"
+        for arm in (judged["candidate"], judged["baseline"])
+    ]
+    shown = judged["verdict"] != "untrustworthy" and judged["diff"] is not None
+    effect = f"{100 * judged['diff']:+.1f} pp" if shown else ""
+    declared = judged["declaration"]
+    low, high = judged["ci"]
+    level = f"{100 * (1 - declared['alpha']):.4g} %"
+    interval = f"{100 * low:+.1f} to {100 * high:+.1f} ({level})" if shown else ""
+    claim = declared["claim"].replace("_", " ")
+    return " | ".join([claim, judged["verdict"].upper(), *arms, effect, interval])

@@ -1,0 +1,103 @@
+"""The report of a run: plain, complete, and the only thing that renderings look at. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pytest_evalharness.base.clock import span
+
+SCHEMA = 1
+EXIT_WORDS = {
+    0: "every claim was met",
+    1: "a claim was not met, or a test failed",
+    2: "interrupted",
+    3: "internal error",
+    4: "usage error",
+    5: "no tests",
+    6: "too many warnings",
+    10: "cannot tell",
+    11: "untrustworthy: no evidence that anyone should believe",
+}
+
+
+@dataclass(frozen=True)
+class CaseReport:
+    """One case.
+
+    Attributes:
+        nodeid: its name.
+        outcome: `passed`, `failed`, `inconclusive`, `untrustworthy`, `skipped` or `error`.
+        message: what was said where it did not pass; may hold text from outside.
+        results: the comparisons it made, as plain data (`ABResult.to_json`).
+    """
+
+    nodeid: str
+    outcome: str
+    message: str
+    results: tuple[Mapping[str, Any], ...]
+
+    @property
+    def headlines(self) -> list[str]:
+        """The decision and the numbers, a line for each comparison; the message's first line without any."""
+        told = [str(result["headline"]) for result in self.results]
+        return told or [self.message.partition("\n")[0]]
+
+
+@dataclass(frozen=True)
+class Report:
+    """One run."""
+
+    run_id: str
+    server: str
+    finished_at: str
+    exit_code: int
+    cases: tuple[CaseReport, ...]
+    missing: tuple[str, ...]
+    notices: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the games were those of the embedded league."""
+        return self.server.startswith("embedded:")
+
+    @property
+    def exit_words(self) -> str:
+        """What the exit code means."""
+        return EXIT_WORDS.get(self.exit_code, "unknown")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as `results.json` has it."""
+        return {
+            **asdict(self),
+            "schema": SCHEMA,
+            "embedded": self.embedded,
+            "cases": [
+                {**asdict(case), "results": [dict(result) for result in case.results]} for case in self.cases
+            ],
+            "missing": list(self.missing),
+            "notices": list(self.notices),
+            "settings": dict(self.settings),
+        }
+
+
+def remarks(result: Mapping[str, Any]) -> list[str]:
+    """What a reader must know beside a comparison's verdict: that it is old, or not the first."""
+    told = []
+    if result["evidence_age_seconds"] is not None:
+        age = span(result["evidence_age_seconds"])
+        told.append(f"read again, {age} old, nothing was posted; --eval-fresh starts another attempt")
+    if result["attempt"] > 1:
+        earlier = ", ".join(result["earlier"]) or "none was judged"
+        told.append(f"attempt {result['attempt']}, a further look at the same question; earlier: {earlier}")
+    return told
+
+
+def counts(cases: Sequence[CaseReport]) -> dict[str, int]:
+    """How many cases had which outcome."""
+    told: dict[str, int] = {}
+    for case in cases:
+        told[case.outcome] = told.get(case.outcome, 0) + 1
+    return told

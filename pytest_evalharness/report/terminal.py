@@ -1,0 +1,32 @@
+"""The report for a terminal, as plain lines; whoever prints them adds colour. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.report.model import CaseReport, Report, remarks
+
+_WIDE = 300
+
+
+def lines(report: Report) -> Iterator[tuple[str, str]]:
+    """Pairs of a tone (`good`, `bad`, `unsure`, `plain`) and a line."""
+    for case in report.cases:
+        yield from _case(case)
+    for nodeid in report.missing:
+        yield "bad", f"{printable(nodeid, _WIDE)}: collected, and never reported"
+    for notice in report.notices:
+        yield "plain", f"note: {printable(notice, _WIDE)}"
+    tone = "good" if report.exit_code == 0 else "unsure" if report.exit_code == 10 else "bad"  # noqa: PLR2004
+    yield tone, f"exit {report.exit_code}: {report.exit_words}"
+
+
+def _case(case: CaseReport) -> Iterator[tuple[str, str]]:
+    tone = {"passed": "good", "inconclusive": "unsure", "skipped": "plain"}.get(case.outcome, "bad")
+    for headline in case.headlines:
+        yield tone, f"{case.outcome.upper():<13} {printable(headline, _WIDE)}"
+    yield "plain", f"{'':<13} {printable(case.nodeid, _WIDE)}"
+    for result in case.results:
+        for remark in remarks(result):
+            yield "plain", f"{'':<13} {printable(remark, _WIDE)}"

@@ -1,0 +1,172 @@
+"""A real league server for the tests of the plugin, and a project whose evals run against it in a subprocess."""
+
+import json
+import os
+import urllib.request
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+
+import pytest
+import yaml
+
+from pytest_evalharness.observatory.embedded import EmbeddedServer
+from pytest_evalharness.settings import PAGE_LEAGUE
+
+CREW = """
+import pytest
+
+@pytest.mark.league_ab(role="crew", episodes=30, claim="better")
+def test_crew(ab):
+    ab.require()
+"""
+UNUSED = ("hypothesispytest", "anyio", "timeout")
+"""Plugins that cost every subprocess up to a second and have no part in these tests."""
+
+
+class League:
+    """A running server and its back door."""
+
+    def __init__(self, server):
+        self.server = server
+        self.api = server.api
+        self.credentials = server.credentials
+
+    def _call(self, path, method="GET", body=None):
+        request = urllib.request.Request(
+            self.api.removesuffix("/api") + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def read(self, path):
+        """A GET of the API itself."""
+        token = yaml.safe_load((self.credentials / "credentials.yaml").read_text())["tokens"][self.api]
+        request = urllib.request.Request(
+            f"{self.api}/observatory{path}", headers={"Authorization": f"Bearer {token}"}
+        )
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
+            return json.loads(answer.read())
+
+    def _memberships(self):
+        return self.read(f"/v2/league-policy-memberships?active_only=true&league_id={PAGE_LEAGUE}&limit=1000")
+
+    def player_names(self):
+        return [row["player"]["name"] for row in self._memberships()]
+
+    def version_of(self, player):
+        rows = [row for row in self._memberships() if row["player"]["name"] == player]
+        return max(rows, key=lambda row: row["policy_version"]["version"])["policy_version"]["id"]
+
+    def empty_division(self):
+        taken = {row["division"]["id"] for row in self._memberships()}
+        divisions = self.read(f"/v2/divisions?league_id={PAGE_LEAGUE}")
+        return next(row["id"] for row in divisions if row["id"] not in taken)
+
+    @property
+    def posts(self):
+        """POSTs that created or tried to create a request, accepted ones with a lost answer included."""
+        return self._call("/_arena/counters")["experience_request_posts"]
+
+    @property
+    def created(self):
+        return self._call("/_arena/counters")["experience_requests_created"]
+
+    def fault(self, spec):
+        self._call("/_arena/faults", "POST", {"spec": spec})
+
+    def heal(self):
+        self._call("/_arena/faults", "DELETE")
+
+
+@pytest.fixture(scope="session")
+def running_league(tmp_path_factory):
+    server = EmbeddedServer(tmp_path_factory.mktemp("league"), seed=2026)
+    server.start()
+    yield League(server)
+    server.stop()
+
+
+@pytest.fixture
+def league(running_league):
+    """The server without faults, and its counters as they are now."""
+    running_league.heal()
+    yield running_league
+    running_league.heal()
+
+
+@dataclass
+class Posted:
+    """How many POSTs happened since it was made."""
+
+    league: League
+    before: int
+
+    def __eq__(self, other):
+        return self.league.posts - self.before == other
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"<{self.league.posts - self.before} POSTs>"
+
+
+class Project:
+    """A user's project: cases, and the command line that judges them."""
+
+    def __init__(self, pytester, league):
+        self.pytester = pytester
+        self.league = league
+        self.home = pytester.path / ".evalharness"
+        self.junit = pytester.path / "report.xml"
+        self.posted = Posted(league, league.posts)
+
+    def cases(self, source):
+        self.pytester.makepyfile(test_evals=source)
+        return self
+
+    def environment(self, monkeypatch):
+        for name in list(os.environ):
+            if name.startswith("EVALHARNESS_"):
+                monkeypatch.delenv(name)
+        for name in (
+            "PYTEST_ADDOPTS",
+            "PYTEST_XDIST_WORKER",
+            "PYTEST_XDIST_WORKER_COUNT",
+            "PYTEST_XDIST_TESTRUNUID",
+        ):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("SOFTMAX_CONFIG_DIR", str(self.league.credentials))
+        return self
+
+    def command(self, *more, candidate="keeper:v2", baseline="keeper:v1", server=None):
+        names = [f"--candidate={candidate}"] if candidate else []
+        names += [f"--baseline={baseline}"] if baseline else []
+        without = [word for name in UNUSED for word in ("-p", f"no:{name}")]
+        return [
+            *without,
+            *names,
+            f"--eval-server={server or self.league.api}",
+            f"--junitxml={self.junit}",
+            *more,
+        ]
+
+    def judge(self, *more, **words):
+        return self.pytester.runpytest_subprocess(*self.command(*more, **words), timeout=120)
+
+    def properties(self):
+        tree = ET.parse(self.junit)
+        return [
+            {p.get("name"): p.get("value") for p in case.iter("property")} for case in tree.iter("testcase")
+        ]
+
+    def results(self):
+        newest = max(self.home.glob("runs/*/results.json"), key=lambda path: path.stat().st_mtime_ns)
+        return json.loads(newest.read_text())
+
+
+@pytest.fixture
+def project(pytester, league, monkeypatch):
+    return Project(pytester, league).environment(monkeypatch).cases(CREW)

@@ -1,0 +1,189 @@
+"""Nothing is posted twice and nothing is lost: workers, kills, interrupts, second runs."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+TWELVE = """
+import pytest
+
+@pytest.mark.league_ab(role="crew", claim="better")
+@pytest.mark.parametrize("case", range(12))
+def test_crew(ab, case):
+    ab.require()
+"""
+
+
+def said(result):
+    return "\n".join([*result.outlines, *result.errlines])
+
+
+@pytest.mark.parametrize("dist", ["load", "loadscope", "worksteal"])
+def test_twelve_cases_on_four_workers_share_two_arms(project, dist):
+    project.cases(TWELVE)
+    result = project.judge("-n", "4", "--dist", dist)
+    assert result.ret == 0
+    result.assert_outcomes(passed=12)
+    assert project.posted == 2
+
+
+def test_the_same_command_reads_the_evidence_again(project):
+    assert project.judge().ret == 0
+    again = project.judge("-n", "2")
+    assert again.ret == 0
+    assert "read again" in said(again)
+    assert "nothing was posted" in said(again)
+    assert project.posted == 2
+
+
+def test_fresh_is_another_attempt_shown_beside_the_first(project):
+    assert project.judge().ret == 0
+    fresh = project.judge("--eval-fresh", "-n", "2")
+    assert project.posted == 4
+    assert "attempt 2" in said(fresh)
+    assert "earlier: better (attempt 1)" in said(fresh)
+
+
+def test_reruns_read_the_same_evidence(project):
+    result = project.judge("--reruns=2", candidate="keeper:v3")
+    assert result.ret == 1
+    assert project.posted == 2
+
+
+KILLER = """
+import os, pathlib, signal
+from pytest_evalharness.ledger.leases import Lease
+
+mark = pathlib.Path({mark!r})
+original = Lease.{method}
+
+def dies_once(self, *args):
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return original(self, *args)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Lease.{method} = dies_once
+"""
+
+
+@pytest.mark.parametrize("method", ["begin_post", "posted", "running", "finish"])
+def test_a_worker_that_dies_at_any_step_costs_no_second_post(project, method):
+    project.pytester.makeconftest(KILLER.format(mark=str(project.pytester.path / "died"), method=method))
+    project.cases(TWELVE.replace("12", "4"))
+    project.judge("-n", "2")
+    assert (project.pytester.path / "died").exists()
+    result = project.judge("-n", "2")
+    assert result.ret == 0
+    result.assert_outcomes(passed=4)
+    assert project.posted == 2
+
+
+@pytest.mark.parametrize("method", ["begin_post", "posted", "finish"])
+def test_a_serial_run_that_dies_is_finished_by_the_same_command(project, method):
+    project.pytester.makeconftest(KILLER.format(mark=str(project.pytester.path / "died"), method=method))
+    assert project.judge().ret == -signal.SIGKILL
+    assert project.judge().ret == 0
+    assert project.posted == 2
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_ctrl_c_and_the_same_command_again(project, workers):
+    project.league.fault("slow-queue=4")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *project.command(*workers)],
+        cwd=project.pytester.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while project.posted != 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, output
+    assert project.junit.exists()
+    project.league.heal()
+    assert project.judge(*workers).ret == 0
+    assert project.posted == 2
+
+
+@pytest.mark.parametrize("workers", [2, 3, 4])
+def test_a_case_that_ends_its_process_is_never_a_pass(project, workers):
+    project.cases(
+        "import os, pytest\n"
+        "@pytest.mark.league_ab(claim='better')\n@pytest.mark.parametrize('case', range(3))\n"
+        "def test_case(ab, case):\n    if case == 1:\n        os._exit(0)\n    ab.require()\n"
+    )
+    result = project.judge("-n", str(workers))
+    assert result.ret != 0
+
+
+def test_a_report_that_cannot_travel_is_never_a_pass(project):
+    project.cases(
+        "import pytest, pathlib\n"
+        "@pytest.mark.league_ab(claim='better')\n@pytest.mark.parametrize('case', range(6))\n"
+        "def test_case(ab, case, record_property):\n"
+        "    if case == 2:\n        record_property('where', pathlib.Path('x'))\n    ab.require()\n"
+    )
+    result = project.judge("-n", "4", "-o", "junit_family=xunit1")
+    assert result.ret != 0
+    assert "test_case[2]" in said(result)
+
+
+def test_a_ledger_that_cannot_be_written_is_known_before_anything_is_posted(project):
+    project.home.mkdir()
+    (project.home / "ledger.sqlite").write_text("this is no database, and has never been one " * 50)
+    result = project.judge()
+    assert result.ret == 11
+    assert "EVH241" in said(result)
+    assert project.posted == 0
+
+
+def test_the_embedded_league_is_started_once_and_ends_with_the_run(project, monkeypatch):
+    monkeypatch.delenv("SOFTMAX_CONFIG_DIR")
+    before = servers()
+    result = project.judge("-n", "2", server="embedded")
+    assert result.ret == 0
+    assert "embedded league (seed 2026)" in said(result)
+    (found,) = project.properties()
+    assert found["evalharness.server"] == "embedded:2026"
+    assert project.results()["embedded"] is True
+    assert servers() == before
+
+
+def test_a_run_on_the_embedded_league_is_resumed_on_its_state(project, monkeypatch):
+    monkeypatch.delenv("SOFTMAX_CONFIG_DIR")
+    project.pytester.makeconftest(KILLER.format(mark=str(project.pytester.path / "died"), method="finish"))
+    assert project.judge(server="embedded").ret == -signal.SIGKILL
+    result = project.judge(server="embedded")
+    assert result.ret == 0
+    assert "posted as" not in said(result), "the restarted server still had both requests"
+
+
+def servers():
+    """The embedded servers that run on this machine for this user's tests, by pid."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"pytest_evalharness.arena" in words and b"--fd" in words:
+            found.add(folder.name)
+    return found
+
+
+def test_results_hold_the_whole_evidence_trail(project):
+    project.judge()
+    (case,) = project.results()["cases"]
+    (result,) = case["results"]
+    assert json.dumps(result, allow_nan=False)
+    assert {"judgement", "plan", "roster", "attempt"} <= set(result)

@@ -1,0 +1,95 @@
+from dataclasses import replace
+
+import pytest
+
+from pytest_evalharness.errors import SameBuild, UsageError
+from pytest_evalharness.league.builds import require_different
+from pytest_evalharness.league.layouts import ArmRequest, comparison_plan
+from pytest_evalharness.settings import resolve
+
+DIGEST = "sha256:" + "a" * 64
+
+
+def compare(seat=0, settings=None, **words):
+    return comparison_plan(
+        ArmRequest.of({0: "bot:v2", 4: "rival:v3"}),
+        ArmRequest.of({0: "bot:v1"}),
+        seat=seat,
+        words=words,
+        settings=resolve((settings or {}).get, {}, {}.get),
+        server="embedded:2026",
+    )
+
+
+@pytest.mark.parametrize("seats", [{}, {"0": "bot:v1"}, {True: "bot:v1"}, {0.0: "bot:v1"}, {None: "bot:v1"}])
+def test_an_arm_needs_a_seat(seats):
+    with pytest.raises(UsageError, match="at least one seat"):
+        ArmRequest.of(seats)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"seats": 3}, "compare has no 'seats'"),
+        ({"claim": "best"}, "claim must be one of"),
+        ({"claim": "equivalent"}, "needs a margin"),
+        ({"margin": 2}, "margin"),
+        ({"episodes": "many"}, "many"),
+        ({"seat": 4}, "baseline arm puts nobody into the tested seat 4"),
+        ({"seat": 9}, "tested seat 9"),
+    ],
+)
+def test_a_comparison_by_hand_that_is_wrong(words, told):
+    with pytest.raises(UsageError, match="nothing was submitted") as caught:
+        compare(**words)
+    assert told in caught.value.what
+
+
+def test_a_comparison_by_hand():
+    plan = compare(claim="noninferior", margin=0.2, rule="overlap", episodes=12, ticks=500, opponents=["a"])
+    assert plan.candidate == {0: "bot:v2", 4: "rival:v3"}
+    assert plan.baseline == {0: "bot:v1"}
+    assert (plan.tested_seat, plan.episodes, plan.ticks, plan.opponents) == (0, 12, 500, ("a",))
+    assert (plan.declaration.claim, plan.declaration.margin, plan.declaration.rule) == (
+        "noninferior",
+        0.2,
+        "overlap",
+    )
+
+
+def test_the_command_line_wins_over_what_a_case_says_by_hand():
+    plan = compare(settings={"num": "8", "ticks": "100"}, episodes=12, ticks=500)
+    assert (plan.episodes, plan.ticks) == (8, 100)
+    assert compare().episodes == 30
+    assert compare().ticks == 10_000
+    assert compare().declaration.claim == "better"
+
+
+# ------------------------------------------------------------------- builds
+
+
+def policies(make, **changes):
+    known = make.policies("bot:v2", "bot:v1")
+    return known["bot:v2"], replace(known["bot:v1"], **changes)
+
+
+def test_one_version_under_two_labels(make):
+    candidate, baseline = policies(make, policy_version_id="id-bot:v2")
+    with pytest.raises(SameBuild, match="one and the same version"):
+        require_different(candidate, baseline)
+
+
+def test_two_versions_of_one_image(make):
+    candidate, baseline = policies(make, image_digest=DIGEST, label="alias\x1b:v1")
+    with pytest.raises(SameBuild, match="the same build under two names") as caught:
+        require_different(replace(candidate, image_digest=DIGEST), baseline)
+    assert DIGEST in caught.value.what
+    assert caught.value.what.isprintable()
+    assert caught.value.not_done == "nothing was submitted"
+    assert "coworld upload-policy IMAGE --name bot" in caught.value.next_step
+
+
+@pytest.mark.parametrize("digests", [(None, None), (None, DIGEST), (DIGEST, None), (DIGEST, DIGEST.upper())])
+def test_images_that_the_server_does_not_tell_prove_nothing(make, digests):
+    candidate, baseline = policies(make, image_digest=digests[1])
+    require_different(replace(candidate, image_digest=digests[0]), baseline)

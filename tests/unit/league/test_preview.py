@@ -1,0 +1,74 @@
+from dataclasses import replace
+
+import pytest
+
+from pytest_evalharness.league import preview
+from pytest_evalharness.league.plan import Budgets
+from pytest_evalharness.verdict.claim import Declaration
+
+HOSTILE = "\x1b[2J\u202eEvil\n"
+
+
+@pytest.fixture
+def lines(make):
+    def show(field=None, **changes):
+        plan, field = make.plan(**{"episodes": 30, **changes}), field or make.roster()
+        return list(preview.lines(plan, field, make.arms(plan, field), Budgets.for_plan(plan, queue=7200)))
+
+    return show
+
+
+def test_seats_field_budgets_and_power_are_all_there(lines):
+    text = "\n".join(lines())
+    for told in (
+        "claim      better, decided by the score rule at alpha 0.05",
+        "30 episodes each, 10000 ticks, on embedded:2026, k8s",
+        "league_1, div_1: 20 live players, best recent round score, as of 2026-09-01T12:00:00Z",
+        "seat 0     crew      bot:v2 against bot:v1  <- tested",
+        "seat 2     imposter  rival-2:v2 (Player 2, best recent score 0.700)",
+        "queue 2 h, stall 30 min 50 s, total 10 h 40 min",
+        "30 games find a lift of",
+        "a lift of 0.10 needs",
+        "chances    under no effect: passes",
+        "chances    under a true lift of 0.10: passes",
+    ):
+        assert told in text
+    assert sum(line.startswith("seat ") for line in lines()) == 8
+
+
+def test_names_of_players_are_made_harmless(make, lines):
+    field = make.roster()
+    evil = replace(field.opponents[0], player_name=HOSTILE, label=f"x{HOSTILE}:v1")
+    hostile = replace(field, opponents=(evil, *field.opponents[1:]), division=f"div{HOSTILE}")
+    for line in lines(hostile, server=f"https://x{HOSTILE}", league=f"league{HOSTILE}"):
+        assert line.isprintable()
+
+
+def test_an_unscored_player_is_called_so(make, lines):
+    field = make.roster()
+    unscored = replace(field.opponents[6], score=None)
+    assert "(Player 7, unscored)" in lines(replace(field, opponents=(*field.opponents[:6], unscored)))[10]
+
+
+def test_a_seat_that_the_arms_fill_differently_shows_both(lines):
+    text = "\n".join(lines(candidate={0: "bot:v2", 4: "rival:v3"}))
+    assert "seat 4     crew      rival:v3 against rival-4:v4\n" in text
+
+
+def test_a_seat_that_both_arms_pin_is_not_the_fields(lines):
+    text = "\n".join(lines(candidate={0: "bot:v2", 4: "rival:v3"}, baseline={0: "bot:v1", 4: "rival:v3"}))
+    assert "seat 4     crew      rival:v3\n" in text
+
+
+def test_a_tested_seat_that_is_the_same_in_both_arms_still_shows_both(lines):
+    assert "bot:v2 against bot:v2  <- tested" in "\n".join(lines(baseline={0: "bot:v2"}))
+
+
+@pytest.mark.parametrize("claim", ["better", "not_worse", "noninferior", "equivalent", "separated"])
+@pytest.mark.parametrize("episodes", [1, 100])
+@pytest.mark.parametrize("rule", ["score", "overlap"])
+def test_every_declaration_can_be_previewed(lines, claim, episodes, rule):
+    declaration = Declaration(claim, rule=rule, margin=0.2, target_lift=0.95)
+    told = lines(declaration=declaration, episodes=episodes)
+    assert f"{claim} within 0.20, decided by the {rule} rule" in told[0]
+    assert all(line.isprintable() for line in told)

@@ -1,0 +1,67 @@
+import json
+
+import pytest
+
+from pytest_evalharness.base.files import readable_json
+from pytest_evalharness.report.model import EXIT_WORDS, counts, remarks
+
+
+def test_the_record_is_plain_and_spelt_in_one_way_only(report, case, compared):
+    whole = report(
+        case(compared(), compared((6, 17))),
+        case(outcome="error", message="\x1b[31mé\n"),
+        missing=("evals/test_a.py::test_c",),
+        notices=("note",),
+        settings={"opponent": [], "num": None, "fresh": False},
+    )
+    text = readable_json(whole.to_json())
+    assert readable_json(json.loads(text)) == text
+    assert list(json.loads(text)) == sorted(whole.to_json())
+    assert json.loads(text)["cases"][0]["results"][0]["judgement"]["verdict"] == "better"
+    assert "\x1b" not in text
+
+
+def test_a_record_names_its_schema_and_its_server(report):
+    data = report().to_json()
+    assert (data["schema"], data["embedded"], data["server"]) == (1, True, "embedded:2026")
+    assert report(server="https://embedded.example/api").to_json()["embedded"] is False
+
+
+def test_the_record_does_not_share_the_reports_data(report, case, compared):
+    whole = report(case(compared()))
+    whole.to_json()["settings"]["num"] = 99
+    whole.to_json()["cases"][0]["results"].clear()
+    assert whole.settings["num"] == 30
+    assert whole.cases[0].results
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 5, 6, 10, 11])
+def test_every_exit_code_has_words(report, code):
+    assert report(exit_code=code).exit_words == EXIT_WORDS[code]
+
+
+def test_an_exit_code_nobody_knows(report):
+    assert report(exit_code=99).exit_words == "unknown"
+
+
+def test_headlines_come_from_the_comparisons_else_from_the_message(case, compared):
+    two = case(compared(), compared((6, 17)), message="A/B crew: something else\nmore")
+    assert [line[:15] for line in two.headlines] == ["A/B crew: BETTE", "A/B crew: WORSE"]
+    assert case(message="the server is gone\n  next: …").headlines == ["the server is gone"]
+    assert case().headlines == [""]
+
+
+def test_remarks_on_old_and_repeated_evidence(compared):
+    assert remarks(compared()) == []
+    told = remarks(compared(attempt=2, earlier=["worse (attempt 1)"], evidence_age_seconds=7800.0))
+    assert "2 h 10 min old" in told[0]
+    assert "--eval-fresh" in told[0]
+    assert "attempt 2" in told[1]
+    assert "worse (attempt 1)" in told[1]
+    assert remarks(compared(evidence_age_seconds=0.0))
+    assert "none was judged" in remarks(compared(attempt=2))[0]
+
+
+def test_counts(case):
+    assert counts([case(), case(outcome="failed"), case()]) == {"passed": 2, "failed": 1}
+    assert counts([]) == {}

@@ -1,0 +1,150 @@
+import pytest
+
+from pytest_evalharness.report import progress
+from pytest_evalharness.report.terminal import lines
+
+HOSTILE = "\x1b]0;title\x07\n\u202eEvil\r"
+WHATS = ["posted", "adopted", "answer_lost", "outage", "finished", "refused", "abandoned", "wedged"]
+
+
+def event(what, **fields):
+    said = {
+        "kind": "arm",
+        "side": "candidate",
+        "label": "keeper:v2",
+        "request": "xreq_1",
+        "reason": "the reason",
+    }
+    return {**said, "what": what, **fields}
+
+
+# ----------------------------------------------------------------- terminal
+
+
+def test_lines_are_printable_whatever_is_in_them(report, case, compared):
+    whole = report(
+        case(compared(label=HOSTILE), nodeid=HOSTILE),
+        case(nodeid=HOSTILE, outcome="error", message=HOSTILE),
+        missing=(HOSTILE,),
+        notices=(HOSTILE,),
+        exit_code=11,
+    )
+    told = list(lines(whole))
+    assert told
+    assert all(text.isprintable() for _, text in told)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "tone"),
+    [
+        ("passed", "good"), ("inconclusive", "unsure"), ("failed", "bad"), ("untrustworthy", "bad"), ("error", "bad"),
+        ("skipped", "plain"),
+    ],
+)  # fmt: skip
+def test_an_outcome_has_its_tone(report, case, compared, outcome, tone):
+    first = next(iter(lines(report(case(compared(), outcome=outcome)))))
+    assert first == (tone, f"{outcome.upper():<13} {compared()['headline']}")
+
+
+@pytest.mark.parametrize(
+    ("code", "tone"), [(0, "good"), (10, "unsure"), (1, "bad"), (11, "bad"), (2, "bad"), (5, "bad")]
+)
+def test_the_last_line_is_the_exit(report, code, tone):
+    whole = report(exit_code=code)
+    assert list(lines(whole))[-1] == (tone, f"exit {code}: {whole.exit_words}")
+
+
+def test_every_comparison_of_a_case_has_its_line(report, case, compared):
+    told = [
+        text for _, text in lines(report(case(compared(), compared((6, 17), attempt=2), outcome="failed")))
+    ]
+    assert "BETTER" in told[0]
+    assert "WORSE" in told[1]
+    assert "evals/test_a.py::test_b" in told[2]
+    assert "attempt 2" in told[3]
+
+
+def test_what_never_reported_is_bad(report):
+    assert ("bad", "evals/x.py::y: collected, and never reported") in lines(
+        report(missing=("evals/x.py::y",))
+    )
+
+
+# ----------------------------------------------------------------- progress
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("posted", "posted as xreq_1"),
+        ("adopted", "found its request xreq_1; nothing was posted again"),
+        ("answer_lost", "the answer to its POST was lost; looking for the request"),
+        ("outage", "the server does not answer; xreq_1 is asked again: the reason"),
+        ("finished", "all episodes have ended (xreq_1)"),
+        ("refused", "refused: the reason"),
+        ("abandoned", "no longer waited for: the reason"),
+        ("wedged", "wedged: the reason"),
+    ],
+)
+def test_every_event_has_its_line(what, told):
+    assert progress.line(event(what)) == f"candidate keeper:v2: {told}"
+
+
+def test_every_word_that_the_driver_says_is_known():
+    from pathlib import Path
+    from re import findall
+
+    from pytest_evalharness.league import drive
+
+    said = set(findall(r'say\(\s*"(\w+)"', Path(drive.__file__).read_text()))
+    assert "progress" in said
+    assert all(progress.line(event(what)) for what in said)
+
+
+@pytest.mark.parametrize("what", [*WHATS, "progress"])
+def test_progress_is_printable_whatever_the_server_says(what):
+    hostile = dict.fromkeys(("label", "request", "reason"), HOSTILE)
+    line = progress.line(event(what, **hostile, counts={HOSTILE: 2}, total=3))
+    assert line
+    assert line.isprintable()
+
+
+@pytest.mark.parametrize("what", [*WHATS, "progress"])
+def test_an_event_without_its_fields_is_no_crash(what):
+    assert progress.line({"kind": "arm", "what": what})
+
+
+def test_braces_in_names_are_no_format():
+    assert "{reason}" in progress.line(event("posted", request="{reason}"))
+
+
+@pytest.mark.parametrize(
+    "other", [{}, {"kind": "case"}, {"kind": "arm"}, {"kind": "arm", "what": "new"}, {"what": "posted"}]
+)
+def test_events_that_are_nothing_to_people(other):
+    assert progress.line(other) is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        ({"completed": 30}, "30 of 30 episodes have ended"),
+        (
+            {"completed": 3, "running": 7, "pending": 20},
+            "3 of 30 episodes have ended (20 pending, 7 running)",
+        ),
+        (
+            {"failed": 2, "cancelled": 1, "completed": 3},
+            "6 of 30 episodes have ended (1 cancelled, 2 failed)",
+        ),
+        ({}, "0 of 30 episodes have ended"),
+        (None, "30 episodes"),
+    ],
+)
+def test_counts(counts, told):
+    assert progress.line(event("progress", counts=counts, total=30)) == f"candidate keeper:v2: {told}"
+
+
+@pytest.mark.parametrize("what", [*WHATS, "progress", "new", None])
+def test_quiet_runs_are_told_changes_only(what):
+    assert progress.is_change(event(what)) == (what in set(WHATS) - {"outage"})
