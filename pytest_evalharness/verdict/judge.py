@@ -1,0 +1,193 @@
+"""From evidence to a judgement: trust first, then the effect, then the claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from pytest_evalharness.stats import missing, paired, power
+from pytest_evalharness.verdict import rules
+from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.counts import Comparison, Counts, Interval, Pairs, wilson_of
+from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
+from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Judgement
+from pytest_evalharness.verdict.words import Reason, Rule, Sensitivity, Verdict
+
+_ASYMMETRY = 0.05
+_ANYTHING: Interval = (-1.0, 1.0)
+
+
+def judge(
+    declaration: Declaration,
+    candidate: ArmEvidence,
+    baseline: ArmEvidence,
+    trust: Iterable[Finding] = (),
+    *,
+    verified: Sequence[str] = (),
+    pairs: Pairs | None = None,
+) -> Judgement:
+    """Judge one comparison.
+
+    Trust comes first: any finding, an arm without games, too many or lopsided missing episodes make it
+    UNTRUSTWORTHY whatever the counts say. Then the counts: fewer than 5 games decide nothing, with 5 to 9 an
+    exact test must agree; worse and better by the declared rule; equivalent inside a declared margin;
+    inconclusive otherwise.
+
+    Args:
+        declaration: What was declared before the first game.
+        candidate: The edited arm.
+        baseline: The arm it is compared with.
+        trust: Checks of the run that failed.
+        verified: Names of checks that were made and passed; "seats" puts "seats verified" into the headline.
+        pairs: The games pair by pair, exactly when the declaration pairs them.
+
+    Returns:
+        The judgement, with every number that a report prints.
+
+    Raises:
+        ValueError: Pairs are given though none were declared, or the reverse, or they contradict the arms.
+    """
+    arms = (candidate, baseline)
+    counts = _counts(declaration, candidate, baseline, pairs)
+    alpha = declaration.alpha
+    wilson_c, wilson_b = wilson_of(counts, alpha)
+    apart = rules.separation(wilson_c, wilson_b)
+    playable = counts.fewest > 0
+    diff = counts.difference if playable else None
+    limits = rules.margins(counts, declaration) if playable else None
+    reading = rules.read(counts, declaration)
+    worst, best = _missing_bounds(counts, arms, declaration, reading.verdict)
+    sensitivity = _sensitivity(reading.verdict, worst, best)
+    ceiling = playable and (all(map(_almost_always, arms)) or all(map(_almost_never, arms)))
+
+    broken = (*trust, *_distrust(candidate, baseline, sensitivity))
+    verdict = Verdict.UNTRUSTWORTHY if broken else reading.verdict
+    lift = declaration.target_lift if diff is None or diff >= 0.0 else -declaration.target_lift
+    required = ByRule(
+        *(
+            power.required_n(baseline.wins, baseline.finished, lift, alpha=alpha, rule=rule)
+            for rule in ("score", "overlap")
+        )
+    )
+    rate = power.shrunk_rate(baseline.wins, baseline.finished)
+    return Judgement(
+        declaration=declaration,
+        candidate=candidate,
+        baseline=baseline,
+        pairs=pairs,
+        verdict=verdict,
+        decision=rules.decide(declaration, verdict, apart, limits, counts.fewest),
+        reasons=broken or (*map(Finding, reading.reasons), *_notes(sensitivity, ceiling=ceiling)),
+        verified=tuple(verified),
+        statistical_verdict=reading.verdict,
+        diff=diff,
+        ci=counts.interval(alpha) if playable else _ANYTHING,
+        ci_margin=counts.interval(2.0 * alpha) if playable else _ANYTHING,
+        p=counts.p() if playable else 1.0,
+        p_exact=reading.p_exact,
+        wilson_candidate=wilson_c,
+        wilson_baseline=wilson_b,
+        separated=apart,
+        within_margin=None if limits is None else limits.within,
+        noninferior=None if limits is None else limits.above,
+        sensitivity=sensitivity,
+        worst_case=worst,
+        best_case=best,
+        required_n=required,
+        required_pairs=_required_pairs(pairs, lift, alpha),
+        configs_to_pool=_configs(required.overlap if declaration.rule is Rule.OVERLAP else required.score),
+        detectable_lift=_detectable(rate, arms, alpha),
+        detectable_loss=_detectable(1.0 - rate, arms, alpha),
+        planning_rate=rate,
+        ceiling=ceiling,
+    )
+
+
+def _distrust(candidate: ArmEvidence, baseline: ArmEvidence, sensitivity: Sensitivity) -> Iterable[Finding]:
+    """What the counts themselves show to be wrong with the run."""
+    for role, arm in (("candidate", candidate), ("baseline", baseline)):
+        if arm.finished == 0:
+            yield Finding(Reason.NO_GAMES, f"0 of {arm.posted} finished", role)
+        elif 10 * arm.missing > arm.posted:
+            yield Finding(Reason.MISSING_OVER_LIMIT, f"{arm.missing} of {arm.posted}", role)
+    if candidate.missing + baseline.missing and candidate.posted and baseline.posted:
+        p = missing.asymmetry_p(candidate.missing, candidate.posted, baseline.missing, baseline.posted)
+        if p < _ASYMMETRY:
+            lost = f"{candidate.missing} of {candidate.posted} and {baseline.missing} of {baseline.posted}"
+            yield Finding(Reason.MISSING_DIFFERS, f"{lost}, Fisher p = {p:.3g}")
+    if sensitivity is Sensitivity.REVERSES:
+        yield Finding(Reason.MISSING_REVERSES, f"{candidate.missing} and {baseline.missing} missing")
+
+
+def _missing_bounds(
+    counts: Comparison, arms: tuple[ArmEvidence, ArmEvidence], declaration: Declaration, as_counted: Verdict
+) -> tuple[Verdict, Verdict]:
+    """The counts' verdict with all missing episodes against the candidate, and with all of them for it."""
+    lost_c, lost_b = (arm.missing for arm in arms)
+    if lost_c == 0 and lost_b == 0:
+        return as_counted, as_counted
+    worst, best = counts.extremes(lost_c, lost_b)
+    return rules.read(worst, declaration).verdict, rules.read(best, declaration).verdict
+
+
+def _sensitivity(verdict: Verdict, worst: Verdict, best: Verdict) -> Sensitivity:
+    if worst is verdict and best is verdict:
+        return Sensitivity.HOLDS
+    if verdict is Verdict.INCONCLUSIVE:
+        return Sensitivity.COULD_DECIDE
+    opposite = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}.get(verdict)
+    return Sensitivity.REVERSES if opposite in (worst, best) else Sensitivity.WEAKENS
+
+
+def _notes(sensitivity: Sensitivity, *, ceiling: bool) -> Iterable[Finding]:
+    """What a reader should know beside a trustworthy verdict."""
+    if sensitivity is Sensitivity.WEAKENS:
+        yield Finding(Reason.MISSING_WEAKENS)
+    elif sensitivity is Sensitivity.COULD_DECIDE:
+        yield Finding(Reason.MISSING_COULD_DECIDE)
+    if ceiling:
+        yield Finding(Reason.CEILING)
+
+
+def _almost_always(arm: ArmEvidence) -> bool:
+    return 20 * arm.wins >= 19 * arm.finished
+
+
+def _almost_never(arm: ArmEvidence) -> bool:
+    return 20 * arm.wins <= arm.finished
+
+
+def _configs(required: int | None) -> int | None:
+    return math.ceil(required / MOST_GAMES) if required is not None and required > MOST_GAMES else None
+
+
+def _detectable(rate: float, arms: tuple[ArmEvidence, ArmEvidence], alpha: float) -> ByRule[float]:
+    n_c, n_b = (arm.finished for arm in arms)
+    if n_c == 0 or n_b == 0:
+        return ByRule()
+    return ByRule(
+        *(power.detectable_lift(rate, n_c, n_b, rule=rule, alpha=alpha) for rule in ("score", "overlap"))
+    )
+
+
+def _counts(
+    declaration: Declaration, candidate: ArmEvidence, baseline: ArmEvidence, pairs: Pairs | None
+) -> Comparison:
+    """The counts in the form that was declared."""
+    if (declaration.pairing is None) != (pairs is None):
+        said = "no pairs" if declaration.pairing is None else f"pairs by {declaration.pairing.value}"
+        raise ValueError(f"pairs must be given exactly when they were declared, and {said} were declared")
+    if pairs is None:
+        return Counts(candidate.wins, candidate.finished, baseline.wins, baseline.finished)
+    played = (candidate.wins, candidate.finished), (baseline.wins, baseline.finished)
+    if pairs.arms != played:
+        raise ValueError(f"pairs must add up to the arms' wins and games {played}, got {pairs.arms}")
+    return pairs
+
+
+def _required_pairs(pairs: Pairs | None, lift: float, alpha: float) -> int | None:
+    """Pairs for the target lift at the observed share of pairs that differ."""
+    if pairs is None or pairs.fewest == 0:
+        return None
+    discordance = (pairs.only_c + pairs.only_b) / pairs.fewest
+    return paired.required_pairs(lift, max(discordance, abs(lift)), alpha)

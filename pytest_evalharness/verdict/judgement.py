@@ -1,0 +1,166 @@
+"""A comparison that has been judged: the verdict, what became of the claim, and every number behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.counts import Interval, Pairs
+from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
+from pytest_evalharness.verdict.words import Decision, Sensitivity, Separated, Verdict
+
+SCHEMA = 1
+MOST_GAMES = 100  # one request plays no more, so a larger `required_n` means several
+
+Number = TypeVar("Number", int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class ByRule(Generic[Number]):
+    """One planning number under both rules; None where no number of games or no lift would do."""
+
+    score: Number | None = None
+    overlap: Number | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values under sorted keys."""
+        return {"overlap": self.overlap, "score": self.score}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What `judge` found. Frozen, picklable, and plain data through `to_json`.
+
+    The numbers are those of the counts even when the verdict is UNTRUSTWORTHY: they are kept for the reader who
+    looks for the cause, and `headline` and `summary_lines` do not show them then.
+
+    Attributes:
+        declaration: What was declared before.
+        candidate: The candidate's counts.
+        baseline: The baseline's counts.
+        pairs: The games pair by pair, or None for independent arms.
+        verdict: What the evidence says, trust included.
+        decision: What becomes of the claim.
+        reasons: All reasons; for an untrustworthy comparison every failed check.
+        verified: Names of the checks that were made and passed, such as "seats".
+        statistical_verdict: What the counts alone would say, trust left aside.
+        diff: Candidate's minus baseline's win rate, or None without games in both arms.
+        ci: Score interval for the difference at 1 - alpha (95 %): Miettinen-Nurminen, or Tango for pairs.
+        ci_margin: Score interval for the difference at 1 - 2 alpha (90 %), on which margins are judged.
+        p: The p-value that belongs to `ci`: N-1 score test, or McNemar for pairs.
+        p_exact: Barnard's p-value (McNemar's mid-p for pairs) where it had to agree (5 to 9 games), else None.
+        wilson_candidate: The candidate's Wilson interval.
+        wilson_baseline: The baseline's Wilson interval.
+        separated: Whose Wilson interval lies wholly above the other's.
+        within_margin: Whether `ci_margin` lies inside the margin; None without a margin.
+        noninferior: Whether `ci_margin` lies above -margin; None without a margin.
+        sensitivity: What the missing episodes could do.
+        worst_case: The counts' verdict if all missing episodes went against the candidate.
+        best_case: The counts' verdict if all of them went for it.
+        required_n: Games per arm for the target lift, by rule.
+        required_pairs: Pairs for the target lift at the observed share of differing pairs; None without pairs.
+        configs_to_pool: Requests of at most 100 games that make up `required_n` under the declared rule, or
+            None when one is enough.
+        detectable_lift: Smallest true lift these games find with 80 % power, by rule.
+        detectable_loss: Smallest true loss they find, by rule.
+        planning_rate: The baseline rate those two and `required_n` assume.
+        ceiling: Both arms win at least 95 %, or at most 5 %.
+    """
+
+    declaration: Declaration
+    candidate: ArmEvidence
+    baseline: ArmEvidence
+    pairs: Pairs | None
+    verdict: Verdict
+    decision: Decision
+    reasons: tuple[Finding, ...]
+    verified: tuple[str, ...]
+    statistical_verdict: Verdict
+    diff: float | None
+    ci: Interval
+    ci_margin: Interval
+    p: float
+    p_exact: float | None
+    wilson_candidate: Interval
+    wilson_baseline: Interval
+    separated: Separated
+    within_margin: bool | None
+    noninferior: bool | None
+    sensitivity: Sensitivity
+    worst_case: Verdict
+    best_case: Verdict
+    required_n: ByRule[int]
+    required_pairs: int | None
+    configs_to_pool: int | None
+    detectable_lift: ByRule[float]
+    detectable_loss: ByRule[float]
+    planning_rate: float
+    ceiling: bool
+
+    def headline(self, name: str) -> str:
+        """The first line of every message: decision and numbers.
+
+        Args:
+            name: What was compared, such as "A/B crew".
+        """
+        from pytest_evalharness.verdict.wording import headline
+
+        return headline(self, name)
+
+    def summary_lines(self) -> list[str]:
+        """The compact report, one string a line; of an untrustworthy comparison only the failed checks."""
+        from pytest_evalharness.verdict.wording import summary_lines
+
+        return summary_lines(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Only dict, list, str, int, float, bool and None, keys sorted: the same judgement, the same bytes."""
+        plain: dict[str, Any] = {"schema": SCHEMA}
+        for name in self.__slots__:
+            plain[name] = _plain(getattr(self, name))
+        return dict(sorted(plain.items()))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Judgement:
+        """The judgement that `to_json` gave.
+
+        Raises:
+            ValueError: It was written by a release with another schema.
+        """
+        values = dict(data)
+        schema = values.pop("schema", None)
+        if schema != SCHEMA:
+            raise ValueError(f"a judgement of schema {schema!r} cannot be read, only {SCHEMA}")
+        for name in ("ci", "ci_margin", "wilson_candidate", "wilson_baseline"):
+            values[name] = tuple(values[name])
+        for name in ("required_n", "detectable_lift", "detectable_loss"):
+            values[name] = ByRule(**values[name])
+        for name in ("verdict", "statistical_verdict", "worst_case", "best_case"):
+            values[name] = Verdict(values[name])
+        return cls(
+            **{
+                **values,
+                "declaration": Declaration.from_json(values["declaration"]),
+                "candidate": ArmEvidence.from_json(values["candidate"]),
+                "baseline": ArmEvidence.from_json(values["baseline"]),
+                "decision": Decision(values["decision"]),
+                "pairs": None if values["pairs"] is None else Pairs(**values["pairs"]),
+                "reasons": tuple(Finding.from_json(reason) for reason in values["reasons"]),
+                "verified": tuple(values["verified"]),
+                "separated": Separated(values["separated"]),
+                "sensitivity": Sensitivity(values["sensitivity"]),
+            }
+        )
+
+
+def _plain(value: Any) -> Any:
+    """The value in exact built-in types."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value + 0.0  # -0.0 and 0.0 are one number
+    return getattr(value, "value", value)

@@ -1,0 +1,150 @@
+"""A judgement in words. No colour and no escaping here: that is the renderer's part."""
+
+from __future__ import annotations
+
+from pytest_evalharness.stats.normal import SQRT2, critical, two_sided
+from pytest_evalharness.verdict.counts import Interval
+from pytest_evalharness.verdict.evidence import ArmEvidence
+from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Judgement
+from pytest_evalharness.verdict.words import Claim, Reason, Rule, Separated, Verdict
+
+
+def headline(judgement: Judgement, name: str) -> str:
+    """One line: name, verdict, difference in percentage points, counts, claim, seats.
+
+    An untrustworthy comparison gives its reasons instead of numbers.
+    """
+    start = f"{name}: {judgement.verdict.upper()}"
+    if judgement.verdict is Verdict.UNTRUSTWORTHY:
+        return f"{start}, {'; '.join(map(str, judgement.reasons))}"
+    parts = [start, _points(judgement), f"{_score(judgement.candidate)} vs {_score(judgement.baseline)}"]
+    claim = judgement.declaration.claim
+    if claim is not Claim.BETTER:
+        parts.append(f"{_claim(judgement)} {judgement.decision.words}")
+    if "seats" in judgement.verified:
+        parts.append("seats verified")
+    return ", ".join(parts)
+
+
+def summary_lines(judgement: Judgement) -> list[str]:
+    """The compact report of one comparison."""
+    missing = f"missing        : {judgement.candidate.missing} / {judgement.baseline.missing}"
+    if judgement.verdict is Verdict.UNTRUSTWORTHY:
+        return [*(f"untrustworthy  : {reason}" for reason in judgement.reasons), missing]
+    lines = [
+        _rates(judgement),
+        f"wilson-overlap : {_overlap(judgement)}",
+        f"{'score (MN)    ' if judgement.pairs is None else 'score (Tango) '} : {_score_line(judgement)}",
+        f"detectable     : {_detectable(judgement)}",
+        f"required_n     : {_required(judgement)}",
+        f"{missing}{_sensitivity(judgement)}",
+        f"claim          : {_claim(judgement)}: {judgement.decision.words}{_unseen(judgement)}",
+    ]
+    if judgement.verdict is Verdict.INCONCLUSIVE:
+        low, high = judgement.ci
+        lines.append(f"cannot tell    : difference between {_signed(low, 2)} and {_signed(high, 2)}")
+    lines += [f"note           : {reason}" for reason in judgement.reasons]
+    return lines
+
+
+def _points(judgement: Judgement) -> str:
+    """The difference in percentage points: -36.7 pp [-57.1, -12.2]."""
+    if judgement.diff is None:
+        return "no difference measured"
+    low, high = judgement.ci
+    return f"{_signed(100 * judgement.diff, 1)} pp [{_signed(100 * low, 1)}, {_signed(100 * high, 1)}]"
+
+
+def _signed(value: float, digits: int) -> str:
+    return f"{round(value, digits) + 0.0:+.{digits}f}"
+
+
+def _score(arm: ArmEvidence) -> str:
+    return f"{arm.wins}/{arm.finished}"
+
+
+def _claim(judgement: Judgement) -> str:
+    margin = judgement.declaration.margin
+    claim = judgement.declaration.claim
+    word = claim.value.replace("_", " ")
+    return f"{word} within {margin:.2f}" if claim.needs_margin and margin is not None else word
+
+
+def _level(alpha: float) -> str:
+    return f"{100 * (1 - alpha):.4g} %"
+
+
+def _rates(judgement: Judgement) -> str:
+    def one(role: str, arm: ArmEvidence, limits: Interval) -> str:
+        return f"{role}  {_score(arm)}  {arm.rate or 0.0:.3f} [{limits[0]:.3f}, {limits[1]:.3f}]"
+
+    candidate = one("candidate", judgement.candidate, judgement.wilson_candidate)
+    baseline = one("baseline", judgement.baseline, judgement.wilson_baseline)
+    return f"{candidate}   {baseline}     ({_level(judgement.declaration.alpha)} Wilson)"
+
+
+def _overlap(judgement: Judgement) -> str:
+    alpha = two_sided(SQRT2 * critical(judgement.declaration.alpha))
+    if judgement.separated is Separated.NONE:
+        found = "overlap -> not separated"
+    else:
+        found = f"no overlap -> {judgement.separated.value} above"
+    return f"{found} (strict; safe under repeated looks; alpha {alpha:.2g})"
+
+
+def _score_line(judgement: Judgement) -> str:
+    low, high = judgement.ci
+    line = f"{_signed(judgement.diff or 0.0, 3)} [{_signed(low, 3)}, {_signed(high, 3)}]  p={judgement.p:.2g}"
+    if judgement.p_exact is not None:
+        line += f"  exact p={judgement.p_exact:.2g}"
+    by = " by the overlap rule" if judgement.declaration.rule is Rule.OVERLAP else ""
+    line += f"  -> {judgement.verdict.value}{by}"
+    if any(reason.reason is Reason.WITHIN_MARGIN for reason in judgement.reasons):
+        line += ", real but smaller than the margin"
+    return line
+
+
+def _detectable(judgement: Judgement) -> str:
+    up, down = judgement.detectable_lift, judgement.detectable_loss
+    n_c, n_b = judgement.candidate.finished, judgement.baseline.finished
+    games = f"{n_c} games an arm" if n_c == n_b else f"{n_c} and {n_b} games"
+    return (
+        f"lift {_either(up)}, loss {_either(down)} (score / overlap), 80 % power, {games},"
+        f" rate {judgement.planning_rate:.2f}"
+    )
+
+
+def _either(values: ByRule[float]) -> str:
+    return " / ".join("none" if value is None else f"{value:.2f}" for value in (values.score, values.overlap))
+
+
+def _required(judgement: Judgement) -> str:
+    lift, needed = judgement.declaration.target_lift, judgement.required_n
+    if needed.score is None:
+        return f"a true lift of {lift:.2f} is not possible from a rate of {judgement.planning_rate:.2f}"
+    line = f"{needed.score} per arm for a true lift of {lift:.2f} (overlap rule {needed.overlap})"
+    if judgement.required_pairs is not None:
+        return f"{judgement.required_pairs} pairs for a true lift of {lift:.2f} ({needed.score} per arm unpaired)"
+    if judgement.configs_to_pool is not None:
+        line += f"; {judgement.configs_to_pool} configurations of {MOST_GAMES} to pool"
+    return line
+
+
+def _sensitivity(judgement: Judgement) -> str:
+    if judgement.candidate.missing == 0 and judgement.baseline.missing == 0:
+        return ""
+    return (
+        f" ({judgement.sensitivity.words}: worst case {judgement.worst_case.value},"
+        f" best case {judgement.best_case.value})"
+    )
+
+
+def _unseen(judgement: Judgement) -> str:
+    """What "not worse" could have missed: without it the word would promise too much."""
+    if judgement.declaration.claim is not Claim.NOT_WORSE or judgement.verdict is Verdict.WORSE:
+        return ""
+    losses = judgement.detectable_loss
+    loss = losses.overlap if judgement.declaration.rule is Rule.OVERLAP else losses.score
+    if loss is None:
+        return ", but no loss at all could have been seen reliably with so few games"
+    return f", but a true loss below {loss:.2f} would often not have been seen"

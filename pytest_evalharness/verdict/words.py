@@ -1,0 +1,181 @@
+"""The words of a verdict: what was claimed, what was found, and every reason there can be."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What the evidence says, whatever was claimed.
+
+    `EQUIVALENT` is shown, never assumed; `INCONCLUSIVE` is not "no difference"; `UNTRUSTWORTHY` means a check
+    of the run itself failed, so nothing is said about the effect.
+    """
+
+    BETTER = "better"
+    WORSE = "worse"
+    EQUIVALENT = "equivalent"
+    INCONCLUSIVE = "inconclusive"
+    UNTRUSTWORTHY = "untrustworthy"
+
+
+class Claim(StrEnum):
+    """What a case says about its candidate before anything is played."""
+
+    BETTER = "better"
+    NOT_WORSE = "not_worse"
+    NONINFERIOR = "noninferior"
+    EQUIVALENT = "equivalent"
+    SEPARATED = "separated"
+
+    @property
+    def needs_margin(self) -> bool:
+        """Whether the claim means nothing without a margin."""
+        return self in (Claim.NONINFERIOR, Claim.EQUIVALENT)
+
+
+class Rule(StrEnum):
+    """What decides a direction.
+
+    `SCORE`: the score interval for the difference excludes 0. `OVERLAP`: the two arms' Wilson intervals do not
+    overlap, which is far stricter and safe under repeated looks.
+    """
+
+    SCORE = "score"
+    OVERLAP = "overlap"
+
+
+class Pairing(StrEnum):
+    """How games of the two arms belong together, fixed before they are played.
+
+    `SEED`: game i of both arms has the same seed, opponents and seats, so pairs are judged and not arms.
+    """
+
+    SEED = "seed"
+
+
+class Decision(StrEnum):
+    """What becomes of a claim."""
+
+    MET = "met"
+    NOT_MET = "not_met"
+    CANNOT_TELL = "cannot_tell"
+    UNTRUSTWORTHY = "untrustworthy"
+
+    @property
+    def words(self) -> str:
+        """The decision as it is printed."""
+        return self.value.replace("_", " ")
+
+
+class Separated(StrEnum):
+    """Whose Wilson interval lies wholly above the other's."""
+
+    CANDIDATE = "candidate"
+    BASELINE = "baseline"
+    NONE = "none"
+
+
+class Sensitivity(StrEnum):
+    """What the missing episodes could do to the verdict if all of them had gone one way."""
+
+    HOLDS = "holds"
+    WEAKENS = "weakens"
+    REVERSES = "reverses"
+    COULD_DECIDE = "could_decide"
+
+    @property
+    def words(self) -> str:
+        """The word as it is printed."""
+        return self.value.replace("_", " ")
+
+
+class Reason(StrEnum):
+    """Why a verdict is what it is: a stable code, and in `sentence` what it means."""
+
+    # The run cannot be trusted.
+    SAME_BUILD = "same_build"
+    NOT_TERMINAL = "not_terminal"
+    WEDGED = "wedged"
+    FAILED = "failed"
+    SEATS = "seats"
+    ROLES = "roles"
+    VERSIONS = "versions"
+    CONFIG = "config"
+    ROSTER = "roster"
+    DUPLICATES = "duplicates"
+    REPORTS_MISSING = "reports_missing"
+    DECLARATION_CHANGED = "declaration_changed"
+    NO_GAMES = "no_games"
+    MISSING_OVER_LIMIT = "missing_over_limit"
+    MISSING_DIFFERS = "missing_differs_between_arms"
+    MISSING_REVERSES = "missing_reverses"
+    # The evidence decides nothing.
+    SMALL_N = "small_n"
+    EXACT_DISAGREES = "exact_disagrees"
+    SPANS_ZERO = "spans_zero"
+    OVERLAP = "overlap"
+    # Worth knowing beside any verdict.
+    WITHIN_MARGIN = "within_margin"
+    CEILING = "ceiling"
+    MISSING_WEAKENS = "missing_weakens"
+    MISSING_COULD_DECIDE = "missing_could_decide"
+
+    @property
+    def sentence(self) -> str:
+        """The reason in plain words."""
+        return _SENTENCES[self]
+
+    @property
+    def forbids_trust(self) -> bool:
+        """Whether this reason alone makes a comparison untrustworthy."""
+        return self in _UNTRUSTWORTHY
+
+
+_SENTENCES = {
+    Reason.SAME_BUILD: "both arms are the same build, so there is no edit to judge",
+    Reason.NOT_TERMINAL: "an arm had not finished when it was read",
+    Reason.WEDGED: "an arm stopped making progress",
+    Reason.FAILED: "an arm failed on the server",
+    Reason.SEATS: "players did not sit where they were placed",
+    Reason.ROLES: "roles in the results are not the ones that were forced",
+    Reason.VERSIONS: "the arms did not play the same version of the game",
+    Reason.CONFIG: "the arms did not play with the same settings",
+    Reason.ROSTER: "the arms did not meet the same opponents",
+    Reason.DUPLICATES: "episodes are copies of one another, so there are fewer of them than claimed",
+    Reason.REPORTS_MISSING: "not every case reported its result",
+    Reason.DECLARATION_CHANGED: "the declaration was changed after results could be seen",
+    Reason.NO_GAMES: "an arm has no finished game",
+    Reason.MISSING_OVER_LIMIT: "more than 10 % of an arm's episodes are missing",
+    Reason.MISSING_DIFFERS: "one arm lost clearly more episodes than the other",
+    Reason.MISSING_REVERSES: "the missing episodes could turn the result around",
+    Reason.SMALL_N: "fewer than 5 finished games in an arm decide nothing",
+    Reason.EXACT_DISAGREES: "with 5 to 9 games the exact test must agree, and it does not",
+    Reason.SPANS_ZERO: "the interval for the difference includes 0",
+    Reason.OVERLAP: "the two arms' intervals overlap",
+    Reason.WITHIN_MARGIN: "the difference is real but smaller than the margin",
+    Reason.CEILING: "both arms win almost always or almost never, so this eval cannot tell them apart",
+    Reason.MISSING_WEAKENS: "with the missing episodes at their worst the verdict would not stand",
+    Reason.MISSING_COULD_DECIDE: "the missing episodes could have decided it",
+}
+
+_UNTRUSTWORTHY = frozenset(
+    {
+        Reason.SAME_BUILD,
+        Reason.NOT_TERMINAL,
+        Reason.WEDGED,
+        Reason.FAILED,
+        Reason.SEATS,
+        Reason.ROLES,
+        Reason.VERSIONS,
+        Reason.CONFIG,
+        Reason.ROSTER,
+        Reason.DUPLICATES,
+        Reason.REPORTS_MISSING,
+        Reason.DECLARATION_CHANGED,
+        Reason.NO_GAMES,
+        Reason.MISSING_OVER_LIMIT,
+        Reason.MISSING_DIFFERS,
+        Reason.MISSING_REVERSES,
+    }
+)

@@ -1,0 +1,111 @@
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import StratifiedTable
+
+from pytest_evalharness.stats import difference, pooled, student
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "statistics"
+CASES = json.loads((GOLDEN / "stratified.json").read_text())["cases"]
+FOUR = [(12, 30, 9, 30), (18, 30, 15, 30), (20, 30, 18, 30), (14, 30, 12, 30)]
+
+
+def test_every_golden_case():
+    assert len(CASES) >= 5
+    for case in CASES:
+        tables = [tuple(table) for table in case["tables"]]
+        plain, corrected = pooled.cmh(tables), pooled.cmh(tables, correction=0.5)
+        rd, se = pooled.mantel_haenszel(tables)
+        diff, low, high = pooled.yan_su(tables)
+        fixed, random = pooled.fixed_effect(tables), pooled.random_effects(tables)
+        found = [*plain, *corrected, rd, se, diff, low, high]
+        found += [fixed.difference, fixed.standard_error, fixed.q]
+        found += [random.tau_squared, random.difference, random.standard_error]
+        yan_su, ivw = case["yan_su"], case["ivw_half_smoothed"]
+        expected = [case["cmh_chi2"], case["cmh_p"], case["cmh_chi2_cc"], case["cmh_p_cc"]]
+        expected += [case["mh_risk_difference"], case["sato_se"], yan_su["diff"], yan_su["lo"], yan_su["hi"]]
+        expected += [ivw[key] for key in ("fe", "fe_se", "Q", "tau2", "re", "re_se")]
+        assert found == pytest.approx([float(value) for value in expected], rel=1e-10, abs=1e-12), case[
+            "name"
+        ]
+        odds = pooled.mantel_haenszel_odds(tables)
+        wanted = float(case["mh_odds_ratio"])
+        assert odds == (pytest.approx(wanted, rel=1e-10) if math.isfinite(wanted) else None)
+
+
+def test_one_configuration_is_the_ordinary_comparison():
+    table = (18, 30, 11, 27)
+    chi_square, p = pooled.cmh([table])
+    assert p == pytest.approx(difference.score_p(*table), rel=1e-12)
+    assert chi_square == pytest.approx(difference.score_z(*table) ** 2, rel=1e-12)
+    assert pooled.yan_su([table])[1:] == pytest.approx(difference.newcombe(*table), abs=1e-14)
+
+
+def test_cmh_agrees_with_statsmodels():
+    squares = [np.array([[x_c, n_c - x_c], [x_b, n_b - x_b]]) for x_c, n_c, x_b, n_b in FOUR]
+    theirs = StratifiedTable(squares).test_null_odds(correction=False)
+    assert pooled.cmh(FOUR) == pytest.approx((float(theirs.statistic), float(theirs.pvalue)), rel=1e-11)
+
+
+def test_the_order_of_configurations_does_not_matter():
+    for method in (pooled.cmh, pooled.mantel_haenszel, pooled.yan_su, pooled.fixed_effect, pooled.hksj):
+        assert method(FOUR[::-1]) == pytest.approx(method(FOUR), rel=1e-12)
+
+
+def test_swapping_arms_turns_the_interval_round():
+    swapped = [(x_b, n_b, x_c, n_c) for x_c, n_c, x_b, n_b in FOUR]
+    for method in (pooled.yan_su, pooled.hksj):
+        d, low, high = method(FOUR)
+        assert method(swapped) == pytest.approx((-d, -high, -low), abs=1e-12)
+
+
+def test_hksj_by_hand():
+    tables = [(20, 30, 10, 30), (15, 30, 15, 30), (25, 30, 20, 30), (5, 30, 10, 30)]
+    random = pooled.random_effects(tables)
+    assert random.tau_squared > 0
+    assert random.i_squared == pytest.approx(1 - 3 / random.q)
+    effects = np.array([10 / 30, 0.0, 5 / 30, -5 / 30])
+    rates = np.array([[(x + 0.5) / 31 for x in (t[0], t[2])] for t in tables])
+    weights = 1 / ((rates * (1 - rates) / 30).sum(axis=1) + random.tau_squared)
+    middle = (weights * effects).sum() / weights.sum()
+    error = math.sqrt((weights * (effects - middle) ** 2).sum() / 3 / weights.sum())
+    half = float(stats.t.isf(0.025, 3)) * error
+    assert pooled.hksj(tables) == pytest.approx((middle, middle - half, middle + half), rel=1e-10)
+
+
+def test_configurations_that_say_nothing_break_nothing():
+    assert pooled.cmh([(30, 30, 30, 30), (0, 30, 0, 30)]) == (0.0, 1.0)
+    assert pooled.cmh([(1, 1, 0, 1)])[1] == pytest.approx(difference.score_p(1, 1, 0, 1))
+    assert pooled.hksj([(15, 30, 15, 30), (15, 30, 15, 30)]) == (0.0, 0.0, 0.0)
+    assert pooled.fixed_effect([(15, 30, 15, 30)]).i_squared == 0.0
+
+
+def test_invalid_tables_are_refused():
+    for method in (
+        pooled.cmh,
+        pooled.mantel_haenszel,
+        pooled.mantel_haenszel_odds,
+        pooled.yan_su,
+        pooled.fixed_effect,
+        pooled.random_effects,
+    ):
+        with pytest.raises(ValueError, match="tables must be at least 1"):
+            method([])
+        with pytest.raises(ValueError, match="baseline wins"):
+            method([(1, 2, 3, 2)])
+    with pytest.raises(ValueError, match="at least 2"):
+        pooled.hksj([(1, 2, 1, 2)])
+
+
+@pytest.mark.parametrize("df", [1, 2.5, 10, 298.3])
+@pytest.mark.parametrize("alpha", [0.9, 0.05, 1e-6])
+def test_student_agrees_with_scipy(df, alpha):
+    t = student.t_critical(alpha, df)
+    assert t == pytest.approx(float(stats.t.isf(alpha / 2, df)), rel=1e-10)
+    assert student.t_two_sided(t, df) == pytest.approx(alpha, rel=1e-10)
+    with pytest.raises(ValueError, match="df"):
+        student.t_critical(alpha, 0)
