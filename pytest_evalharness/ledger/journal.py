@@ -1,0 +1,313 @@
+"""The ledger: what was asked, what was posted for it, who works on it, what came of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.database import Run
+from pytest_evalharness.base.deadline import Deadline
+from pytest_evalharness.ledger import claims, leases
+from pytest_evalharness.ledger.access import Access
+from pytest_evalharness.ledger.keys import new_token, plan_key
+from pytest_evalharness.ledger.leases import Lease
+from pytest_evalharness.ledger.ownership import Liveness, Owner, ProcessLiveness
+from pytest_evalharness.ledger.records import (
+    Arm,
+    ArmSpec,
+    Block,
+    Comparison,
+    RecordedVerdict,
+    as_block,
+    as_comparison,
+    dump,
+    whole,
+)
+from pytest_evalharness.ledger.states import BlockState, LeaseLost
+from pytest_evalharness.ledger.storage import BUSY_SECONDS, Storage
+
+__all__ = ["Lease", "LeaseLost", "Ledger"]
+
+_LATEST = "SELECT * FROM comparisons WHERE plan_key = ? ORDER BY attempt DESC LIMIT 1"
+
+
+class Ledger:
+    """The journal of one home folder, shared by all processes and threads of one machine. See `open`.
+
+    Every method raises `JournalUnavailable` when the file cannot be read or written.
+    """
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._storage = access.storage
+
+    @classmethod
+    def open(
+        cls,
+        home: Path,
+        *,
+        clock: Clock,
+        owner: Owner,
+        alive: Liveness | None = None,
+        nonce: Callable[[], str] = new_token,
+        busy: float = BUSY_SECONDS,
+    ) -> Ledger:
+        """Open `<home>/ledger.sqlite`, made if missing, and prove that it can be written.
+
+        Args:
+            home: the folder; made if missing.
+            clock: tells the time for the records.
+            owner: this process, see `Owner.current`.
+            alive: tells who is still at work.
+            nonce: makes tokens; no two may be equal.
+            busy: seconds to wait for another process's lock.
+
+        Raises:
+            JournalUnavailable: read-only or full, locked, damaged, of a newer version, or on a file system
+                that cannot hold it. Nothing was posted.
+        """
+        storage = Storage(home, clock.now(), busy=busy)
+        return cls(Access(storage, clock, owner, alive or ProcessLiveness(owner.host), nonce))
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._storage.path
+
+    @property
+    def owner(self) -> Owner:
+        """The process this ledger was opened for."""
+        return self._access.owner
+
+    def close(self) -> None:
+        """Close the file."""
+        self._storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -------------------------------------------------------------------- runs
+
+    def start_run(self, run_id: str, info: Mapping[str, Any]) -> None:
+        """Note that a run has begun. The first note stays, however many workers and resumptions repeat it."""
+        with self._storage.transaction() as run:
+            sql = "INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+            run(sql, run_id, self._access.clock.now(), dump(dict(info)))
+
+    def run_info(self, run_id: str) -> dict[str, Any] | None:
+        """What was noted of a run when it began; None if there was none."""
+        rows = self._storage.read("SELECT info_json FROM runs WHERE run_id = ?", run_id)
+        return whole(rows[0]["info_json"]) if rows else None
+
+    # ------------------------------------------------------------- comparisons
+
+    def open_comparison(
+        self, plan: Mapping[str, Any], *, run_id: str, case_name: str, fresh: bool = False
+    ) -> Comparison:
+        """The latest attempt at a plan, or its first.
+
+        Args:
+            plan: what the user asked, JSON; `keys.plan_key` of it is its identity.
+            run_id: the run that asks.
+            case_name: the case that asks.
+            fresh: begin another attempt. All workers of a run that ask for it get one and the same.
+        """
+        key = plan_key(plan)
+        with self._storage.transaction() as run:
+            found = run(_LATEST, key)
+            if fresh:
+                ours = "SELECT * FROM comparisons WHERE plan_key = ? AND run_id = ? AND fresh = 1"
+                begun = run(ours, key, run_id)
+            else:
+                begun = found
+            if not begun:
+                attempt = found[0]["attempt"] + 1 if found else 1
+                name = f"{key}.{attempt}"
+                run(
+                    "INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)",
+                    name,
+                    key,
+                    attempt,
+                    int(fresh),
+                    run_id,
+                    case_name,
+                    dump(dict(plan)),
+                    self._access.clock.now(),
+                )
+                return _comparison(run, name)
+            return _comparison(run, begun[0]["comparison_id"])
+
+    def comparison(self, comparison_id: str) -> Comparison:
+        """One comparison.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        return _comparison(self._storage.read, comparison_id)
+
+    def attempts(self, plan_key: str) -> list[Comparison]:
+        """All attempts at one plan, oldest first."""
+        sql = "SELECT comparison_id FROM comparisons WHERE plan_key = ? ORDER BY attempt"
+        return [self.comparison(row["comparison_id"]) for row in self._storage.read(sql, plan_key)]
+
+    def freeze(
+        self, comparison_id: str, frozen: Mapping[str, Any], arms: Mapping[str, ArmSpec]
+    ) -> Comparison:
+        """Fix what a comparison runs on, and lay down its arms and their blocks. The first call decides.
+
+        Arms whose key exists already are shared, with whatever they have done so far.
+
+        Args:
+            comparison_id: which one.
+            frozen: what was resolved: roster, seeds, versions.
+            arms: the arm of each side, `candidate` and `baseline`.
+
+        Raises:
+            KeyError: there is no such comparison.
+        """
+        with self._storage.transaction() as run:
+            if _comparison(run, comparison_id).frozen is None:
+                for side, arm in arms.items():
+                    self._lay(run, arm)
+                    run("INSERT INTO comparison_arms VALUES (?, ?, ?)", comparison_id, side, arm.arm_key)
+                sql = "UPDATE comparisons SET frozen_json = ? WHERE comparison_id = ?"
+                run(sql, dump(dict(frozen)), comparison_id)
+            return _comparison(run, comparison_id)
+
+    def _lay(self, run: Run, arm: ArmSpec) -> None:
+        now = self._access.clock.now()
+        sql = "INSERT INTO arms VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        if not run.changed(sql, arm.arm_key, arm.kind, dump(dict(arm.spec)), now):
+            return
+        for position, body in enumerate(arm.bodies):
+            run(
+                "INSERT INTO blocks (block_id, arm_key, position, state, token, idempotency_key, body_json, "
+                "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                f"{arm.arm_key}.{position}",
+                arm.arm_key,
+                position,
+                BlockState.PLANNED,
+                self._access.nonce(),
+                self._access.nonce(),
+                dump(dict(body)),
+                now,
+            )
+
+    # ---------------------------------------------------------- arms and blocks
+
+    def arm(self, arm_key: str) -> Arm:
+        """One arm.
+
+        Raises:
+            KeyError: there is none of that key.
+        """
+        rows = self._storage.read("SELECT * FROM arms WHERE arm_key = ?", arm_key)
+        if not rows:
+            raise KeyError(arm_key)
+        row = rows[0]
+        return Arm(row["arm_key"], row["kind"], whole(row["spec_json"]), row["created_at"])
+
+    def blocks(self, arm_key: str) -> list[Block]:
+        """The blocks of an arm, in order; none if there is no such arm."""
+        sql = "SELECT * FROM blocks WHERE arm_key = ? ORDER BY position"
+        return [as_block(row) for row in self._storage.read(sql, arm_key)]
+
+    def block(self, block_id: str) -> Block:
+        """One block as it is now.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        rows = self._storage.read("SELECT * FROM blocks WHERE block_id = ?", block_id)
+        if not rows:
+            raise KeyError(block_id)
+        return as_block(rows[0])
+
+    def acquire(self, block_id: str, *, session: str | None = None) -> Lease | None:
+        """Take a block to work on.
+
+        The state of the lease says what is left to do: `planned` (post it), `posting` (its owner died: find
+        out what became of the POST, never post again blindly), `running` (poll), `abandoned` (reopen it).
+        A block that the server refused in an earlier session comes back as `planned`.
+
+        Args:
+            block_id: which one.
+            session: the session that asks; the owner's own if not given.
+
+        Returns:
+            None if somebody alive works on it, or there is nothing to do for this session: it is finished,
+            cancelled, failed, or this session has failed at it or abandoned it. Read `block` to know which.
+
+        Raises:
+            KeyError: there is no such block.
+        """
+        return leases.acquire(self._access, block_id, self.owner.session if session is None else session)
+
+    # --------------------------------------------------------------- done once
+
+    def once(
+        self,
+        kind: str,
+        key: str,
+        produce: Callable[[], dict[str, Any]],
+        *,
+        deadline: Deadline,
+        poll: float = 0.1,
+    ) -> dict[str, Any]:
+        """Have something produced by exactly one process; everybody gets its value.
+
+        If the producer raises, its claim ends, the exception is its own, and those who wait try themselves.
+        If it dies, the next one takes over. A producer that lives is never interrupted.
+
+        Args:
+            kind: what sort of work.
+            key: which piece of it.
+            produce: does the work; its value must be JSON.
+            deadline: how long to wait for another process.
+            poll: seconds between looks.
+
+        Raises:
+            ArmStalled: another process still worked on it at the deadline.
+        """
+        return claims.once(self._access, kind, key, produce, deadline=deadline, poll=poll)
+
+    # ---------------------------------------------------------------- verdicts
+
+    def record_verdict(self, comparison_id: str, run_id: str, judgement: Mapping[str, Any]) -> None:
+        """Append what a run concluded. The same conclusion of the same run (a re-run case) is kept once."""
+        text = dump(dict(judgement))
+        with self._storage.transaction() as run:
+            sql = "SELECT 1 FROM verdicts WHERE comparison_id = ? AND run_id = ? AND judgement_json = ?"
+            if not run(sql, comparison_id, run_id, text):
+                run(
+                    "INSERT INTO verdicts (comparison_id, run_id, judgement_json, recorded_at) "
+                    "VALUES (?, ?, ?, ?)",
+                    comparison_id,
+                    run_id,
+                    text,
+                    self._access.clock.now(),
+                )
+
+    def verdicts(self, comparison_id: str) -> list[RecordedVerdict]:
+        """What was concluded from a comparison, oldest first."""
+        sql = "SELECT * FROM verdicts WHERE comparison_id = ? ORDER BY verdict_id"
+        return [
+            RecordedVerdict(
+                row["comparison_id"], row["run_id"], whole(row["judgement_json"]), row["recorded_at"]
+            )
+            for row in self._storage.read(sql, comparison_id)
+        ]
+
+
+def _comparison(rows: Callable[..., list[sqlite3.Row]], comparison_id: str) -> Comparison:
+    found = rows("SELECT * FROM comparisons WHERE comparison_id = ?", comparison_id)
+    if not found:
+        raise KeyError(comparison_id)
+    arms = rows("SELECT side, arm_key FROM comparison_arms WHERE comparison_id = ?", comparison_id)
+    return as_comparison(found[0], {row["side"]: row["arm_key"] for row in arms})

@@ -1,0 +1,85 @@
+"""The tables, as migrations: never change one that was released, add one."""
+
+from __future__ import annotations
+
+_FIRST = """
+CREATE TABLE probe (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    written_at REAL NOT NULL,
+    padding BLOB NOT NULL
+);
+CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY,
+    created_at REAL NOT NULL,
+    info_json TEXT NOT NULL
+);
+CREATE TABLE comparisons (
+    comparison_id TEXT PRIMARY KEY,
+    plan_key TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    fresh INTEGER NOT NULL,
+    run_id TEXT NOT NULL,
+    case_name TEXT NOT NULL,
+    plan_json TEXT NOT NULL,
+    frozen_json TEXT,
+    created_at REAL NOT NULL,
+    UNIQUE (plan_key, attempt)
+);
+CREATE UNIQUE INDEX one_fresh_attempt_a_run ON comparisons (plan_key, run_id) WHERE fresh = 1;
+CREATE TABLE arms (
+    arm_key TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    spec_json TEXT NOT NULL,
+    created_at REAL NOT NULL
+);
+CREATE TABLE comparison_arms (
+    comparison_id TEXT NOT NULL REFERENCES comparisons,
+    side TEXT NOT NULL,
+    arm_key TEXT NOT NULL REFERENCES arms,
+    PRIMARY KEY (comparison_id, side)
+);
+CREATE TABLE blocks (
+    block_id TEXT PRIMARY KEY,
+    arm_key TEXT NOT NULL REFERENCES arms,
+    position INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    token TEXT NOT NULL UNIQUE,
+    idempotency_key TEXT NOT NULL UNIQUE,
+    body_json TEXT NOT NULL,
+    request_id TEXT,
+    error_json TEXT,
+    progress_json TEXT,
+    evidence_json TEXT,
+    ended_session TEXT,
+    lease TEXT,
+    owner_json TEXT,
+    heartbeat_at REAL,
+    created_at REAL NOT NULL,
+    posted_at REAL,
+    accepted_at REAL,
+    running_at REAL,
+    finished_at REAL,
+    UNIQUE (arm_key, position),
+    CHECK ((lease IS NULL) = (owner_json IS NULL))
+);
+CREATE TABLE verdicts (
+    verdict_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    comparison_id TEXT NOT NULL REFERENCES comparisons,
+    run_id TEXT NOT NULL,
+    judgement_json TEXT NOT NULL,
+    recorded_at REAL NOT NULL
+);
+CREATE INDEX verdicts_of_a_comparison ON verdicts (comparison_id);
+CREATE TABLE once (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('producing', 'done')),
+    lease TEXT,
+    owner_json TEXT,
+    heartbeat_at REAL,
+    value_json TEXT,
+    PRIMARY KEY (kind, key)
+)
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)

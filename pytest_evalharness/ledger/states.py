@@ -1,0 +1,79 @@
+"""The states of a block and every step between them that is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class BlockState(StrEnum):
+    """Where one POST and what it started stand."""
+
+    PLANNED = "planned"
+    """Nothing was sent."""
+    POSTING = "posting"
+    """The POST is about to be sent, or was sent and its answer is not known."""
+    RUNNING = "running"
+    """The server has accepted it and its request id is saved here."""
+    FINISHED = "finished"
+    """The evidence is saved here."""
+    FAILED = "failed"
+    """The server refused it (no request id), or it ended without usable results (request id)."""
+    CANCELLED = "cancelled"
+    """It was cancelled on the server."""
+    ABANDONED = "abandoned"
+    """We stopped waiting; it may go on at the server, and a later session may poll again."""
+
+    @property
+    def final(self) -> bool:
+        """Whether no step leads out of it, in any session."""
+        return not TRANSITIONS[self]
+
+
+_S = BlockState
+
+TRANSITIONS: Mapping[BlockState, frozenset[BlockState]] = MappingProxyType(
+    {
+        _S.PLANNED: frozenset({_S.POSTING}),
+        # running: the id is saved; failed: refused, nothing exists there; planned: provably never arrived
+        _S.POSTING: frozenset({_S.RUNNING, _S.FAILED, _S.PLANNED}),
+        _S.RUNNING: frozenset({_S.FINISHED, _S.FAILED, _S.CANCELLED, _S.ABANDONED}),
+        _S.ABANDONED: frozenset({_S.RUNNING}),
+        # only what the server refused, and only in a session that has not seen the refusal
+        _S.FAILED: frozenset({_S.PLANNED}),
+        _S.FINISHED: frozenset(),
+        _S.CANCELLED: frozenset(),
+    }
+)
+
+SETTLED: frozenset[BlockState] = frozenset({_S.FINISHED, _S.FAILED, _S.CANCELLED, _S.ABANDONED})
+"""States in which nobody works on a block: whoever waits for it can stop."""
+
+
+class IllegalTransition(RuntimeError):
+    """A defect in this program: a step that the transition table does not have."""
+
+    def __init__(self, block_id: str, have: BlockState, want: BlockState | str) -> None:
+        super().__init__(f"block {block_id} is {have}, which cannot become {want}")
+        self.block_id = block_id
+        self.have = have
+        self.want = want
+
+
+class LeaseLost(RuntimeError):
+    """Another process has taken the block over: stop working on it and read the journal instead."""
+
+    def __init__(self, block_id: str) -> None:
+        super().__init__(f"block {block_id} is no longer held by this lease")
+        self.block_id = block_id
+
+
+def check(block_id: str, have: BlockState, want: BlockState) -> None:
+    """Let an allowed step pass.
+
+    Raises:
+        IllegalTransition: the table does not have it.
+    """
+    if want not in TRANSITIONS[have]:
+        raise IllegalTransition(block_id, have, want)
