@@ -1,0 +1,141 @@
+"""The table of faults: name, what its value means, what it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+_MOST_SECONDS = 86_400.0
+_MOST_TIMES = 1_000_000
+_SEAT = re.compile(r"(?P<seat>[0-7])(?::(?P<policy>[^:\s]+:v[1-9][0-9]*))?")
+
+
+class FaultSpecError(ValueError):
+    """A spec that names no fault, or gives it a value it cannot have."""
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= _MOST_SECONDS:
+        raise ValueError(text)
+    return value
+
+
+def _times(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= _MOST_TIMES:
+        raise ValueError(text)
+    return value
+
+
+def _status(text: str) -> int:
+    if text not in {"400", "422"}:
+        raise ValueError(text)
+    return int(text)
+
+
+def _seat(text: str) -> tuple[int, str | None]:
+    found = _SEAT.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    return int(found["seat"]), found["policy"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A kind of fault. `parse` reads its value; `bare` is what it means without one (None: it needs one)."""
+
+    name: str
+    value: str
+    help: str
+    parse: Callable[[str], Any]
+    bare: Any = None
+    several: bool = False
+
+
+ALWAYS = "always"
+
+FAULTS = {
+    fault.name: fault
+    for fault in (
+        Fault(
+            "wedged-seat",
+            "SEAT[:NAME:vN]",
+            "episodes of new requests run forever; with a policy only those in which it sits there. Repeatable.",
+            _seat,
+            several=True,
+        ),
+        Fault(
+            "reset-after-post",
+            "TIMES",
+            "the next TIMES accepted creations are stored, then their connection is reset without an answer",
+            _times,
+            bare=1,
+        ),
+        Fault(
+            "shuffled-seats",
+            "",
+            "everybody in new requests sits one seat further than asked",
+            str,
+            bare=ALWAYS,
+        ),
+        Fault("slow-queue", "SECONDS", "new requests stay pending that long", _seconds),
+        Fault(
+            "reject-body",
+            "422|400",
+            "creations are refused with this status, whatever they ask for",
+            _status,
+        ),
+        Fault(
+            "silent-get",
+            "TIMES",
+            "the next TIMES GETs are accepted and never answered (for five minutes at most)",
+            _times,
+            bare=1,
+        ),
+        Fault(
+            "html",
+            "TIMES",
+            "answers are a web page with status 200, as from a captive portal; plain `html` for all of them",
+            _times,
+            bare=ALWAYS,
+        ),
+        Fault(
+            "not-visible",
+            "SECONDS",
+            "how long a new request answers 404 and is absent from lists, in place of the usual moment",
+            _seconds,
+        ),
+        Fault(
+            "fail-episodes",
+            "COUNT",
+            "the first COUNT episodes of new requests end as failed, with a platform_error",
+            _times,
+        ),
+    )
+}
+
+
+def parse(spec: str) -> tuple[Fault, Any]:
+    """A fault and its value, from `name` or `name=value`.
+
+    Raises:
+        FaultSpecError: there is no such fault, or not with this value.
+    """
+    name, equals, text = spec.strip().partition("=")
+    fault = FAULTS.get(name)
+    if fault is None:
+        raise FaultSpecError(f"no fault is called {name!r}; there are {', '.join(FAULTS)}")
+    if not equals:
+        if fault.bare is None:
+            raise FaultSpecError(f"{name} needs a value: {name}={fault.value}")
+        return fault, fault.bare
+    try:
+        if not fault.value:
+            raise ValueError(text)  # noqa: TRY301 - one message for every wrong value
+        return fault, fault.parse(text)
+    except ValueError as error:
+        wanted = f"{name}={fault.value}" if fault.value else name
+        raise FaultSpecError(f"{name} cannot be {text!r}; write {wanted}") from error

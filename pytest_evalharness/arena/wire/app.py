@@ -1,0 +1,77 @@
+"""The application: every route behind the gate, and the dispatcher that runs as long as it does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, FastAPI, Response
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse
+from starlette.types import ASGIApp
+
+from pytest_evalharness.arena.wire import (
+    refusals,
+    routes_account,
+    routes_arena,
+    routes_bulk,
+    routes_episodes,
+    routes_league,
+    routes_requests,
+)
+from pytest_evalharness.arena.wire.gate import Gate
+from pytest_evalharness.arena.wire.house import BASE, House
+
+VERSION = "2026.9"
+"""The version of the wire contract that is spoken."""
+
+
+def build(house: House) -> ASGIApp:
+    """The application for a house; its dispatcher starts and stops with it."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        house.dispatcher.start()
+        yield
+        await house.dispatcher.stop()
+
+    app = FastAPI(
+        title="Observatory (embedded)",
+        version=VERSION,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    refusals.install(app)
+    api = APIRouter(prefix=BASE)
+    # The bulk routes come before `{episode_id}`: the first that matches answers.
+    for routes in (routes_requests, routes_bulk, routes_episodes, routes_league, routes_account):
+        routes.add(api, house)
+    app.include_router(api)
+    _describe(app)
+    admin = APIRouter(prefix="/_arena", include_in_schema=False)
+    routes_arena.add(admin, house)
+    app.include_router(admin)
+    return Gate(app, house)
+
+
+def _describe(app: FastAPI) -> None:
+    schema: dict[str, object] = {}
+
+    @app.get(f"{BASE}/openapi.json", include_in_schema=False)
+    async def openapi() -> Response:
+        if not schema:
+            made = get_openapi(title=app.title, version=app.version, routes=app.routes)
+            bearer = {"bearer": {"type": "http", "scheme": "bearer"}}
+            made.setdefault("components", {})["securitySchemes"] = bearer
+            # Paths are told relative to the base, as the hosted service does.
+            made["paths"] = {path.removeprefix(BASE): item for path, item in made["paths"].items()}
+            made["servers"] = [{"url": BASE}]
+            schema.update({**made, "security": [{"bearer": []}]})
+        return JSONResponse(schema)
+
+    @app.get(f"{BASE}/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return get_swagger_ui_html(openapi_url=f"{BASE}/openapi.json", title=app.title)

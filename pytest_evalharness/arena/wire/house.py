@@ -1,0 +1,44 @@
+"""What the routes work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pytest_evalharness.arena.faults.active import Faults
+from pytest_evalharness.arena.league.desk import Desk
+from pytest_evalharness.arena.league.dispatch import Dispatcher
+from pytest_evalharness.arena.league.records import Marks
+from pytest_evalharness.arena.league.workers import Workers
+from pytest_evalharness.arena.league.world import World
+from pytest_evalharness.base.clock import Clock
+
+BASE = "/api/observatory"
+"""The base path of the API."""
+
+USUAL_LAG = 0.2
+"""Seconds between a creation and the moment its request can be read, as on the hosted service."""
+
+
+@dataclass
+class House:
+    """Everything a route may need."""
+
+    world: World
+    desk: Desk
+    dispatcher: Dispatcher
+    workers: Workers
+    faults: Faults
+    clock: Clock
+    token: str = field(repr=False)
+    requests_total: int = 0
+
+    def marks(self) -> Marks:
+        """What the faults of this moment do to a new request."""
+        lag = self.faults.value("not-visible")
+        return Marks(
+            wedged=tuple(self.faults.all("wedged-seat")),
+            shuffled=self.faults.value("shuffled-seats") is not None,
+            queue_seconds=self.faults.value("slow-queue") or 0.0,
+            failing=self.faults.value("fail-episodes") or 0,
+            hidden_seconds=USUAL_LAG if lag is None else lag,
+        )

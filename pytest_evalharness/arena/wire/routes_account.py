@@ -1,0 +1,174 @@
+"""Routes about the account, its policies and images, and what surrounds a game."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi.responses import JSONResponse
+
+from pytest_evalharness.arena.league.records import State
+from pytest_evalharness.arena.league.referee import VARIANTS as GAME_VARIANTS
+from pytest_evalharness.arena.league.referee import config_schema, results_schema
+from pytest_evalharness.arena.wire import paging, shapes
+from pytest_evalharness.arena.wire import render_league as render
+from pytest_evalharness.arena.wire.house import House
+from pytest_evalharness.arena.wire.parameters import (
+    BareId,
+    CoworldIdPath,
+    Cursor,
+    ImageId,
+    Limit50,
+    bad_cursor,
+)
+from pytest_evalharness.arena.wire.refusals import not_found
+from pytest_evalharness.arena.wire.render_requests import episode_credits
+from pytest_evalharness.base.clock import iso
+
+_DAY = 86_400.0
+_PURSE = 100_000.0
+
+
+def add(api: APIRouter, house: House) -> None:
+    """Add the routes."""
+    _account(api, house)
+    _policies(api, house)
+    _coworlds(api, house)
+
+
+def _account(api: APIRouter, house: House) -> None:
+    me = house.world.me
+
+    @api.get("/whoami", response_model=shapes.WhoAmI)
+    async def whoami() -> Response:
+        return JSONResponse(
+            {
+                "user_email": me.email,
+                "name": me.name,
+                "is_softmax_team_member": False,
+                "is_softmax_admin": False,
+                "subject_type": "user",
+                "subject_id": me.id,
+                "owner_user_id": me.id,
+                "scopes": [],
+            }
+        )
+
+    @api.get("/usage/me/credits")
+    async def credit() -> Response:
+        costs = []
+        for request in house.desk.requests():
+            done = [each for each in request.episodes if each.state is State.COMPLETED]
+            costs.append(
+                {
+                    "experience_request_id": request.id,
+                    "coworld": request.coworld.name,
+                    "episodes": len(done),
+                    "compute_cost_credits": round(sum(episode_credits(each.ticks or 0) for each in done), 4),
+                    "last_activity_at": iso(request.completed_at or request.created_at),
+                }
+            )
+        spent = round(sum(float(str(each["compute_cost_credits"])) for each in costs), 4)
+        now = house.clock.now()
+        status = {
+            "balance_credits": max(0.0, _PURSE - spent),
+            "max_balance_credits": _PURSE,
+            "refill_credits": _PURSE,
+            "refill_cadence": "daily",
+            "next_refill_at": iso(now - now % _DAY + _DAY),
+            "credits_per_usd": 100.0,
+            "spent_this_period_credits": spent,
+            "enforced": False,
+        }
+        return JSONResponse({"status": status, "recent_requests": costs[:50]})
+
+    @api.api_route("/jobs/{path:path}", methods=["GET", "POST"], include_in_schema=False)
+    async def jobs(path: str) -> Response:
+        del path
+        raise HTTPException(403, "Not a team member")
+
+
+def _policies(api: APIRouter, house: House) -> None:
+    world = house.world
+
+    @api.get("/stats/policy-versions", response_model=shapes.PolicyVersionPage)
+    async def policy_versions(
+        *,
+        mine: bool = False,
+        name_exact: Annotated[str | None, Query(max_length=200)] = None,
+        version: Annotated[int | None, Query(ge=1, le=2**31)] = None,
+        limit: Limit50 = 50,
+        cursor: Cursor = None,
+    ) -> Response:
+        found = [
+            each
+            for each in sorted(world.versions, key=lambda each: (-each.created_at, each.id))
+            if (not mine or world.owned(each))
+            and name_exact in {None, each.policy_name}
+            and version in {None, each.number}
+        ]
+        try:
+            shown, following = paging.page(found, lambda each: each.id, limit, cursor)
+        except paging.BadCursorError as error:
+            raise bad_cursor(error) from error
+        entries = [render.policy_version(each) for each in shown]
+        return JSONResponse({"entries": entries, "next_cursor": following})
+
+    @api.get("/stats/policy-versions/{version_id}", response_model=shapes.PolicyVersionDetail)
+    async def policy_version(version_id: BareId) -> Response:
+        found = world.version_by_id.get(version_id)
+        if found is None:
+            raise not_found("Policy version")
+        return JSONResponse(render.policy_version_detail(found, owned=world.owned(found)))
+
+    @api.get("/v2/container_images/{image_id}", response_model=shapes.ImageShape)
+    async def image(image_id: ImageId) -> Response:
+        found = world.version_by_image.get(image_id)
+        if found is None or not world.owned(found):
+            raise not_found("Container image")
+        return JSONResponse(render.image(found))
+
+    @api.get("/v2/policies/{policy_id}/selection-access")
+    async def selection_access(policy_id: BareId) -> Response:
+        if not any(each.policy_id == policy_id and world.owned(each) for each in world.versions):
+            raise not_found("Policy")
+        return JSONResponse({"selection_scope": "any_request"})
+
+
+def _coworlds(api: APIRouter, house: House) -> None:
+    world = house.world
+
+    @api.get("/v2/coworlds/{name}/feed-posts/check")
+    async def feed_check(name: str) -> Response:
+        del name
+        return JSONResponse({"human_name": None, "rounds": [], "sensei_due": None})
+
+    @api.get("/v2/coworlds/{coworld_id}")
+    async def coworld(coworld_id: CoworldIdPath) -> Response:
+        found = next((each for each in world.coworlds if each.id == coworld_id), None)
+        if found is None:
+            raise not_found("Coworld")
+        playable = bool(found.variants)
+        manifest = {
+            "name": found.name,
+            "version": found.version,
+            "game": {
+                "name": found.name,
+                "config_schema": config_schema() if playable else {"type": "object"},
+                "results_schema": results_schema() if playable else {"type": "object"},
+            },
+            "variants": [
+                {"id": name, "name": name, "game_config": dict(GAME_VARIANTS[name])}
+                for name in found.variants
+            ],
+        }
+        return JSONResponse(
+            {
+                "id": found.id,
+                "name": found.name,
+                "version": found.version,
+                "canonical": True,
+                "manifest": manifest,
+                "created_at": iso(found.created_at),
+            }
+        )

@@ -1,0 +1,249 @@
+"""Routes that show many episodes at once: bulk reads, the change feed, the download manifest."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, get_args
+
+from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi.responses import JSONResponse
+
+from pytest_evalharness.arena.league.ids import HEX
+from pytest_evalharness.arena.league.records import Episode, Request, State
+from pytest_evalharness.arena.wire import paging, shapes
+from pytest_evalharness.arena.wire import render_requests as render
+from pytest_evalharness.arena.wire.house import House
+from pytest_evalharness.arena.wire.parameters import Cursor, Limit200, bad_cursor
+from pytest_evalharness.arena.wire.refusals import invalid
+from pytest_evalharness.arena.wire.render_requests import View
+from pytest_evalharness.base.clock import iso
+
+Category = Literal["results", "replay", "events", "error_info", "game_logs", "player_logs", "player_artifact"]
+
+_SelectedId = Annotated[str, Query(pattern=f"^(xreq|ereq)_{HEX}$")]
+_Ids = Annotated[list[_SelectedId], Query(min_length=1, max_length=50)]
+
+_LONGEST_WAIT = 30.0
+_GATHER = 0.05  # after a first change: episodes end in bursts, and one page for a burst is enough
+_LIFETIME = 3600.0
+
+
+def add(api: APIRouter, house: House) -> None:
+    """Add the routes."""
+    _bulk(api, house)
+    _changes(api, house)
+    _manifest(api, house)
+
+
+def _one_kind(ids: Sequence[str]) -> None:
+    if len({each.partition("_")[0] for each in ids}) > 1:
+        raise invalid(["query", "ids"], "ids must be all xreq_ or all ereq_")
+
+
+def _select(house: House, ids: Sequence[str]) -> tuple[list[Episode], list[str]]:
+    """The episodes behind ids, oldest request first, and the ids nothing can be seen of."""
+    found: dict[str, Episode] = {}
+    missing: list[str] = []
+    for each in dict.fromkeys(ids):
+        request, episode = house.desk.request(each), house.desk.episode(each)
+        if request is not None:
+            found.update({child.id: child for child in request.episodes})
+        elif episode is not None:
+            found[episode.id] = episode
+        else:
+            missing.append(each)
+    return sorted(found.values(), key=lambda e: (e.request.created_at, e.request.id, e.index)), missing
+
+
+def _page(
+    rows: Sequence[Episode], limit: int, cursor: str | None, states: Sequence[str] = ()
+) -> tuple[Sequence[Episode], str | None]:
+    def wanted(each: Episode) -> bool:
+        return not states or each.state.value in states
+
+    try:
+        return paging.page(rows, lambda each: each.id, limit, cursor, wanted)
+    except paging.BadCursorError as error:
+        raise bad_cursor(error) from error
+
+
+def _bulk(api: APIRouter, house: House) -> None:
+    @api.get("/v2/episode-requests", response_model=shapes.BulkPage)
+    async def bulk(
+        ids: _Ids,
+        view: View = "progress",
+        status: Annotated[list[str] | None, Query(max_length=20)] = None,
+        limit: Limit200 = 200,
+        cursor: Cursor = None,
+    ) -> Response:
+        _one_kind(ids)
+        rows, missing = _select(house, ids)
+        shown, following = _page(rows, limit, cursor, status or ())
+        return JSONResponse(
+            {
+                "entries": [render.bulk(each, view) for each in shown],
+                "unavailable_ids": missing,
+                "next_cursor": following,
+                "observed_at": iso(house.clock.now()),
+            }
+        )
+
+
+def _changes(api: APIRouter, house: House) -> None:
+    @api.get("/v2/episode-requests/changes", response_model=shapes.ChangePage)
+    async def changes(
+        ids: _Ids,
+        view: View = "progress",
+        limit: Limit200 = 200,
+        cursor: Cursor = None,
+        wait_seconds: Annotated[float, Query(ge=0, le=60, allow_inf_nan=False)] = 0.0,
+    ) -> Response:
+        _one_kind(ids)
+        requests = [house.desk.request(each) for each in dict.fromkeys(ids)]
+        found = [each for each in requests if each is not None]
+        if len(found) < len(requests) or not found:
+            raise HTTPException(404, "Experience request not found")
+        place = _Place.read(cursor, sorted(ids), view)
+        if place.phase == "changes":
+            await _wait_for_news(house, found, place.seen, min(wait_seconds, _LONGEST_WAIT))
+        return JSONResponse(_change_page(house, found, place, view, limit, waited=wait_seconds > 0))
+
+
+class _Place:
+    """How far a reader of the change feed is.
+
+    `seen` is the revision up to which it has seen everything; in the snapshot, pages go by revision as well, and
+    what changes meanwhile moves behind the page and is sent again: duplicates are allowed, gaps are not.
+    """
+
+    def __init__(self, phase: Literal["snapshot", "changes"], seen: int, selection: str) -> None:
+        self.phase = phase
+        self.seen = seen
+        self.selection = selection
+
+    @classmethod
+    def read(cls, cursor: str | None, ids: Sequence[str], view: str) -> _Place:
+        selection = hashlib.sha256(f"{ids}{view}".encode()).hexdigest()[:16]
+        if cursor is None:
+            return cls("snapshot", -1, selection)
+        try:
+            content = paging.unpack(cursor)
+        except paging.BadCursorError as error:
+            raise bad_cursor(error) from error
+        phase, seen = content.get("phase"), content.get("seen")
+        if phase not in ("snapshot", "changes") or not isinstance(seen, int):
+            raise bad_cursor(paging.BadCursorError("not a cursor of this feed"))
+        if content.get("selection") != selection:
+            raise HTTPException(409, "the cursor belongs to another selection")
+        return cls(phase, seen, selection)
+
+    def write(self, phase: str, seen: int) -> str:
+        return paging.pack({"phase": phase, "seen": seen, "selection": self.selection})
+
+
+async def _wait_for_news(house: House, requests: Sequence[Request], seen: int, seconds: float) -> None:
+    """Until an episode of these requests has a revision that was not seen, or one of them is over, or time is up."""
+    before = [request.state for request in requests]
+    until = house.clock.monotonic() + seconds
+    while not any(each.revision > seen for request in requests for each in request.episodes):
+        left = until - house.clock.monotonic()
+        if left <= 0 or before != [request.state for request in requests]:
+            return
+        if all(request.state.terminal for request in requests) and all(
+            each.state.terminal for request in requests for each in request.episodes
+        ):
+            return  # nothing will come any more: waiting would only keep the reader
+        await house.desk.bell.wait(left)
+    if seconds > 0:
+        await asyncio.sleep(min(_GATHER, max(0.0, until - house.clock.monotonic())))
+
+
+def _change_page(
+    house: House, requests: Sequence[Request], place: _Place, view: View, limit: int, *, waited: bool
+) -> shapes.ChangePage:
+    fresh = [each for request in requests for each in request.episodes if each.revision > place.seen]
+    fresh.sort(key=lambda each: each.revision)
+    shown, more = fresh[:limit], len(fresh) > limit
+    seen = shown[-1].revision if shown else place.seen
+    following = "snapshot" if place.phase == "snapshot" and more else "changes"
+    entries: list[shapes.ChangeEntry] = [
+        {
+            "id": each.id,
+            "experience_request_id": each.request.id,
+            "revision": each.revision,
+            "removed": False,
+            "episode": render.bulk(each, view),
+        }
+        for each in shown
+    ]
+    return {
+        "batches": [
+            {"id": each.id, "status": each.state.value, "episode_count": len(each.episodes)}
+            for each in requests
+        ],
+        "phase": place.phase,
+        "entries": entries,
+        "next_cursor": place.write(following, seen),
+        "has_more": more,
+        # A reader that waits here is answered at once when there is news; one that does not should take a breath.
+        "poll_after_seconds": 0 if more or (waited and shown) else 1,
+        "expires_at": iso(house.clock.now() + _LIFETIME),
+    }
+
+
+def _manifest(api: APIRouter, house: House) -> None:
+    @api.get("/v2/episode-requests/download-manifest", response_model=shapes.DownloadPage)
+    async def manifest(
+        ids: _Ids,
+        include: Annotated[list[Category], Query(min_length=1, max_length=len(get_args(Category)))],
+        agent: Annotated[list[int] | None, Query(max_length=64)] = None,
+        limit: Limit200 = 200,
+        cursor: Cursor = None,
+    ) -> Response:
+        del agent  # only per-seat artifacts ask for it, and there are none here yet
+        _one_kind(ids)
+        rows, missing = _select(house, ids)
+        shown, following = _page(rows, max(1, limit // len(include)), cursor)
+        entries = [_download(house, each, category) for each in shown for category in include]
+        return JSONResponse({"entries": entries, "unavailable_ids": missing, "next_cursor": following})
+
+
+_FILES: dict[str, tuple[str, str]] = {
+    "results": ("results.json", "application/json"),
+    "error_info": ("error_info.json", "application/json"),
+    "replay": ("replay.replay", "application/octet-stream"),
+    "events": ("events.json", "application/json"),
+    "game_logs": ("game.log", "text/plain"),
+    "player_logs": ("policy_agent.log", "text/plain"),
+    "player_artifact": ("policy_artifact.zip", "application/zip"),
+}
+
+
+def _download(house: House, episode: Episode, category: Category) -> shapes.DownloadEntry:
+    content: dict[str, Any] | None = None
+    if category == "results" and episode.state is State.COMPLETED:
+        content = house.desk.results(episode)
+    elif category == "error_info" and episode.state is State.FAILED:
+        content = {"error_type": episode.error_type, "message": episode.error}
+    filename, media_type = _FILES[category]
+    state: Literal["pending", "ready", "not_produced"] = (
+        "ready" if content is not None else "not_produced" if episode.state.terminal else "pending"
+    )
+    return {
+        "episode_request_id": episode.id,
+        "category": category,
+        "position": None,
+        "artifact_id": f"{episode.id}:{category}",
+        "version": "v1" if content is not None else None,
+        "filename": filename,
+        "state": state,
+        "media_type": media_type,
+        "encoding": "identity",
+        "size": None,
+        "etag": None,
+        "url": None,
+        "expires_at": None,
+        "inline_json": content,
+    }

@@ -1,0 +1,194 @@
+"""The real `coworld` client, unpatched, against our server.
+
+`tests/conformance/install.sh` makes its virtual environment; without one these tests skip.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+DAILY = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
+_ROOT = Path(__file__).parents[2]
+_PLACES = [os.environ.get("EVALHARNESS_COWORLD_VENV"), _ROOT / ".venv-coworld"]
+
+
+@pytest.fixture(scope="module")
+def tools():
+    for place in filter(None, _PLACES):
+        folder = Path(place) / "bin"
+        if (folder / "coworld").exists():
+            return folder
+    pytest.skip("no coworld client: run tests/conformance/install.sh, or set EVALHARNESS_COWORLD_VENV")
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory):
+    home = tmp_path_factory.mktemp("conformance")
+    with subprocess.Popen(
+        [sys.executable, "-m", "pytest_evalharness.arena", "--home", str(home), "--exit-with-stdin"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield json.loads(process.stdout.readline())
+
+
+@pytest.fixture(scope="module")
+def run(tools, arena):
+    """Runs a command of the client and returns what it printed."""
+
+    def runner(*command, code=0, tool="coworld", text=None):
+        proxies = {"http_proxy", "https_proxy", "all_proxy"}
+        environment = {key: value for key, value in os.environ.items() if key.lower() not in proxies}
+        environment |= {
+            "SOFTMAX_CONFIG_DIR": arena["credentials"],
+            "NO_PROXY": "127.0.0.1",
+            "NO_COLOR": "1",
+            "COLUMNS": "200",
+        }
+        done = subprocess.run(
+            [tools / tool, *command, "--server", arena["api"]],
+            env=environment,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stdout
+
+    return runner
+
+
+@pytest.fixture(scope="module")
+def request_id(run):
+    """A request that the client created and watched to its end."""
+    roster = [{"player": {"policy_ref": "keeper:v2"}, "slot": 0}, *[{"player": {"top_n": 9}}] * 7]
+    body = {"target": {"league_id": DAILY}, "roster": roster, "num_episodes": 6, "notes": "conformance"}
+    made = run("xp-request", "create", "-", "--title", "by the client", "--json", text=json.dumps(body))
+    created = json.loads(made)["id"]
+    rows = json.loads(run("xp-request", "list", "--mine", "--json"))["entries"]
+    assert created in [row["id"] for row in rows]
+    return created
+
+
+@pytest.fixture(scope="module")
+def episode_id(run, request_id):
+    run("xp-request", "watch", request_id, "--timeout", "30")
+    return json.loads(run("xp-request", "get", request_id, "--json"))["episodes"][0]["id"]
+
+
+def test_it_knows_who_it_is(run):
+    assert "subject_type: user" in run("status", tool="softmax")
+
+
+def test_it_lists_its_requests(run, request_id):
+    assert "by the client" in run("xp-request", "list", "--mine")
+
+
+def test_it_watches_to_the_end(run, request_id, tmp_path):
+    checkpoint = tmp_path / "checkpoint.json"
+    lines = run(
+        "xp-request", "watch", request_id, "--jsonl", "--timeout", "30", "--checkpoint", str(checkpoint)
+    ).splitlines()
+
+    pages = [json.loads(line) for line in lines]
+    assert pages[-1]["batches"][0]["status"] == "completed"
+    assert len({entry["id"] for page in pages for entry in page["entries"]}) == 6
+    run("xp-request", "watch", request_id, "--timeout", "30", "--checkpoint", str(checkpoint))
+    run("xp-request", "watch", request_id, "--timeout", "30", "--until", "evidence", "--include", "results")
+
+
+def test_it_reads_a_request(run, request_id, episode_id):
+    detail = json.loads(run("xp-request", "get", request_id, "--json"))
+    text = run("xp-request", "get", request_id)
+
+    assert detail["status"] == "completed"
+    assert detail["completed_count"] == len(detail["episodes"]) == 6
+    assert "completed" in text
+
+
+@pytest.mark.parametrize("view", ["progress", "results"])
+def test_it_reads_episodes_in_bulk(run, request_id, episode_id, view):
+    lines = run("xp-request", "episodes", request_id, "--view", view, "--jsonl", "--limit", "4").splitlines()
+
+    entries = [entry for line in lines for entry in json.loads(line)["entries"]]
+    assert len(entries) == 6
+    assert {entry["evidence_state"] for entry in entries} == {"sealed"}
+
+
+def test_it_downloads_results(run, request_id, episode_id, tmp_path):
+    run("xp-request", "download", request_id, "--include", "results", "-d", str(tmp_path))
+
+    files = list(tmp_path.rglob("results.json"))
+    assert len(files) == 6
+    assert all(json.loads(path.read_text())["scores"] for path in files)
+
+
+def test_it_reads_an_episode(run, episode_id):
+    row = json.loads(run("episodes", episode_id, "--json"))
+    results = json.loads(run("episode-results", episode_id))
+
+    assert row["participants"][0]["label"] == "keeper:v2"
+    assert len(results["scores"]) == 8
+    assert "keeper:v2" in run("episode-stats", episode_id)
+    assert "policy_agent_0.log" in run("episode-logs", episode_id, "--list")
+    assert run("episode-logs", episode_id, "--agent", "0")
+    assert run("episode-logs", episode_id, "--game")
+    assert episode_id[:12] in run("episodes", "--policy", "keeper:v2")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["leagues"],
+        ["leagues", DAILY],
+        ["divisions", "--league", DAILY],
+        ["rounds", "--league", DAILY],
+        ["memberships", "--league", DAILY, "--active-only"],
+        ["memberships", "--mine"],
+        ["submissions", "--mine"],
+        ["results", DAILY],
+        ["credits"],
+    ],
+    ids=" ".join,
+)
+def test_it_shows_the_league(run, command):
+    assert run(*command)
+
+
+def test_it_shows_a_round_and_a_division(run, arena):
+    rounds = json.loads(run("rounds", "--league", DAILY, "--status", "completed", "--json"))["entries"]
+    divisions = json.loads(run("divisions", "--json"))
+
+    assert json.loads(run("rounds", rounds[0]["id"], "--json"))["results"]
+    assert run("results", rounds[0]["id"])
+    assert run("results", divisions[0]["id"])
+    assert run("episodes", "--round", rounds[0]["id"])
+    members = json.loads(run("memberships", "--league", DAILY, "--limit", "50", "--json"))
+    assert members["next_cursor"]
+
+
+def test_it_says_what_was_refused(run):
+    body = {"roster": [{"player": {"policy_ref": "nobody:v1"}}] * 8, "target": {"league_id": DAILY}}
+
+    run("xp-request", "create", "-", text=json.dumps(body), code=1)
+
+
+def test_its_schema_is_readable_by_a_client_that_has_the_token(arena):
+    token = (Path(arena["credentials"]).parent / "token").read_text()
+
+    answer = httpx.get(
+        arena["api"] + "/observatory/openapi.json",
+        headers={"Authorization": f"Bearer {token}"},
+        trust_env=False,
+    )
+
+    assert answer.json()["openapi"].startswith("3.")

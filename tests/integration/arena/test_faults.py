@@ -1,0 +1,211 @@
+"""Each fault, made to happen."""
+
+import time
+
+import httpx
+import pytest
+
+
+def test_the_table_explains_every_fault(arena):
+    known = arena.stranger.get("/_arena/faults").json()["known"]
+
+    assert {each["name"] for each in known} == {
+        "wedged-seat",
+        "reset-after-post",
+        "shuffled-seats",
+        "slow-queue",
+        "reject-body",
+        "silent-get",
+        "html",
+        "not-visible",
+        "fail-episodes",
+    }
+    assert all(each["help"] for each in known)
+
+
+@pytest.mark.parametrize("body", [{"spec": "nonsense"}, {"spec": ""}, {}, {"spec": "slow-queue=x"}, {"s": 1}])
+def test_a_wrong_spec_is_a_422(arena, body):
+    answer = arena.stranger.post("/_arena/faults", json=body)
+
+    assert answer.status_code == 422
+    assert isinstance(answer.json()["detail"], list)
+
+
+def test_faults_are_listed_and_switched_off(arena):
+    arena.fault("slow-queue=3")
+    arena.fault("wedged-seat=1")
+    arena.fault("wedged-seat=2:rival:v3")
+
+    active = arena.stranger.get("/_arena/faults").json()["active"]
+
+    assert active == [
+        {"name": "slow-queue", "value": 3},
+        {"name": "wedged-seat", "value": [1, None]},
+        {"name": "wedged-seat", "value": [2, "rival:v3"]},
+    ]
+    left = arena.stranger.delete("/_arena/faults", params={"name": "wedged-seat"}).json()["active"]
+    assert left == [{"name": "slow-queue", "value": 3}]
+    assert arena.stranger.delete("/_arena/faults").json()["active"] == []
+    assert arena.stranger.delete("/_arena/faults", params={"name": "x"}).status_code == 404
+
+
+def _state(arena, made):
+    return arena.detail(made["id"]) or {}
+
+
+def test_a_wedged_seat_keeps_episodes_running(arena, wait_until):
+    arena.fault("wedged-seat=3")
+    made = arena.create(arena.body(num_episodes=3))
+    arena.no_faults()
+
+    wait_until(lambda: _state(arena, made).get("running_count") == 3)
+    assert arena.play(arena.body())["status"] == "completed", "others go on"
+    after = _state(arena, made)
+    assert (after["status"], after["completed_count"]) == ("running", 0)
+    assert arena.client.post(f"/v2/experience-requests/{made['id']}/cancel").json()["status"] == "cancelled"
+
+
+def test_a_wedged_policy_wedges_where_it_sits(arena, wait_until):
+    arena.fault("wedged-seat=1:rival:v3")
+    with_it = arena.create(arena.body())
+    without = arena.create(arena.body(["rival:v3", "keeper:v1", *arena.field(6)]))
+
+    assert arena.finished(without["id"])["status"] == "completed"
+    assert wait_until(lambda: _state(arena, with_it).get("running_count") == 2)
+
+
+def test_a_reset_comes_after_the_request_was_stored(arena, wait_until):
+    before = arena.counters()
+    arena.fault("reset-after-post=1")
+    body = arena.body(notes="lost answer")
+
+    with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):
+        arena.client.post("/v2/experience-requests", json=body)
+
+    counters = arena.counters()
+    assert counters["experience_request_posts"] == before["experience_request_posts"] + 1
+    row = wait_until(
+        lambda: next(
+            (r for r in arena.get("/v2/experience-requests")["entries"] if r["notes"] == "lost answer"), None
+        )
+    )
+    assert arena.finished(row["id"])["status"] == "completed"
+    assert arena.create(body)["id"] != row["id"], "the fault has struck once; the next creation is answered"
+
+
+def test_a_refused_creation_is_not_reset(arena):
+    arena.fault("reset-after-post=1")
+
+    assert arena.client.post("/v2/experience-requests", json={}).status_code == 422
+
+
+def test_a_lost_answer_is_found_again_by_its_key(arena):
+    arena.fault("reset-after-post=2")
+    body = arena.body(idempotency_key="evh-lost-1")
+    before = arena.counters()["experience_requests_created"]
+
+    for _ in range(2):
+        with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):
+            arena.client.post("/v2/experience-requests", json=body)
+    arena.create(body)
+
+    assert arena.counters()["experience_requests_created"] == before + 1
+
+
+def test_shuffled_seats_are_where_participants_say(arena):
+    arena.fault("shuffled-seats")
+    body = arena.body()
+
+    done = arena.play(body)
+
+    asked = [entry["player"]["policy_ref"] for entry in body["roster"]]
+    for episode in done["episodes"]:
+        labels = [f"{each['policy_name']}:v{each['version']}" for each in episode["participants"]]
+        assert sorted(labels) == sorted(asked)
+        assert all(got != wanted for got, wanted in zip(labels, asked, strict=True))
+
+
+def test_a_slow_queue_keeps_a_request_pending(arena, wait_until):
+    arena.fault("slow-queue=0.8")
+    made = arena.create(arena.body())
+
+    seen = wait_until(lambda: arena.detail(made["id"]))
+    assert (seen["status"], seen["pending_count"]) == ("pending", 2)
+    done = arena.finished(made["id"])
+    assert done["started_at"] > done["created_at"]
+
+
+@pytest.mark.parametrize("status", [422, 400])
+def test_a_body_is_rejected_on_demand(arena, status):
+    arena.fault(f"reject-body={status}")
+    before = arena.counters()["experience_request_posts"]
+
+    answer = arena.client.post("/v2/experience-requests", json=arena.body())
+
+    assert answer.status_code == status
+    assert isinstance(answer.json()["detail"], list if status == 422 else str)
+    assert arena.counters()["experience_request_posts"] == before
+
+
+def test_a_silent_get_is_never_answered(arena):
+    arena.fault("silent-get=1")
+
+    with pytest.raises(httpx.ReadTimeout):
+        arena.client.get("/whoami", timeout=0.3)
+
+    assert arena.client.get("/whoami").status_code == 200
+
+
+def test_html_instead_of_json(arena):
+    arena.fault("html")
+    for answer in (arena.client.get("/whoami"), arena.client.post("/v2/experience-requests", json={})):
+        assert answer.status_code == 200
+        assert answer.headers["Content-Type"].startswith("text/html")
+    arena.no_faults()
+    arena.fault("html=1")
+
+    assert arena.client.get("/whoami").text.startswith("<!doctype html>")
+    assert arena.client.get("/whoami").json()["name"]
+
+
+def test_the_moment_of_invisibility_can_be_chosen(arena):
+    arena.fault("not-visible=0")
+    made = arena.create(arena.body())
+    assert arena.detail(made["id"]) is not None
+    arena.fault("not-visible=60")
+    made = arena.create(arena.body())
+    time.sleep(0.25)
+    assert arena.detail(made["id"]) is None
+
+
+def test_episodes_fail_on_demand(arena):
+    arena.fault("fail-episodes=2")
+
+    done = arena.play(arena.body(num_episodes=3))
+
+    assert done["status"] == "completed"
+    assert (done["failed_count"], done["completed_count"]) == (2, 1)
+    failed = done["episodes"][0]
+    assert (failed["status"], failed["error_type"]) == ("failed", "platform_error")
+    assert failed["scores"] == []
+    path = f"/v2/episode-requests/{failed['id']}/artifacts"
+    assert arena.get(path + "/error-info")["error_type"] == "platform_error"
+    assert arena.client.get(path + "/results").status_code == 404
+    assert arena.client.get(path + "/logs").status_code == 404
+
+
+def test_a_request_all_of_whose_episodes_fail_has_failed(arena):
+    arena.fault("fail-episodes=5")
+
+    done = arena.play(arena.body())
+
+    assert (done["status"], done["failed_count"]) == ("failed", 2)
+    assert done["error"]
+
+
+def test_faults_can_be_there_from_the_start(start):
+    arena = start("--fault", "not-visible=0", "--fault", "fail-episodes=1")
+
+    done = arena.play(arena.body())
+
+    assert done["failed_count"] == 1
