@@ -196,9 +196,16 @@ class Poller:
         self.context = driver.context
         self.lease = driver.lease
         self.started = self.context.clock.monotonic()
-        self.first_running: float | None = None
+        self.first_running = self._ran_before()
         self.last: dict[str, int] = {}
         self.last_answer = 0.0
+
+    def _ran_before(self) -> float | None:
+        """When the first game was seen running, on this process's clock: a takeover does not restart the budgets."""
+        since = self.lease.block.running_at
+        if since is None or self.lease.state is not BlockState.RUNNING:
+            return None
+        return self.context.clock.monotonic() - max(0.0, self.context.clock.now() - since)
 
     def run(self) -> None:
         """Poll until the request and every episode have ended, then harvest."""

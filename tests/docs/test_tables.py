@@ -1,0 +1,185 @@
+"""What the pages list is what the code has, and numbers are computed again."""
+
+import re
+import runpy
+
+import pytest
+
+from pytest_evalharness.arena.faults.registry import FAULTS
+from pytest_evalharness.arena.game.cast import CAST
+from pytest_evalharness.arena.game.config import parse_config
+from pytest_evalharness.arena.game.match import SeatEntry, play
+from pytest_evalharness.errors import ConditionNotMet, Inconclusive, Untrustworthy, UsageError
+from pytest_evalharness.league.seats import layout
+from pytest_evalharness.plugin import fixtures, marks
+from pytest_evalharness.report.junit import properties
+from pytest_evalharness.report.model import EXIT_WORDS
+from pytest_evalharness.settings import BY_KEY
+from pytest_evalharness.stats import power
+from pytest_evalharness.verdict.chances import outcome_chances
+from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.words import Claim, Decision, Verdict
+
+RATES = "docs/explanation/true-rates.md"
+STATISTICS = "docs/explanation/statistics.md"
+BETTER = Declaration("better")
+
+
+def code(cell):
+    """The first word in backticks of a cell."""
+    return re.findall(r"`([^`]+)`", cell)[0]
+
+
+# --------------------------------------------------------------- reference
+
+
+def test_the_settings_page_is_the_settings_table(pages, root):
+    page = pages["docs/reference/settings.md"].text
+    made = runpy.run_path(str(root / "tests/docs/settings_page.py"))["page_with"](page)
+    assert page == made, "run: python tests/docs/settings_page.py"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/reference/exit-codes.md"])
+def test_exit_codes_are_those_of_the_report(pages, name):
+    rows = pages[name].table("exit code")
+    assert {int(row[0]): row[1] for row in rows} == EXIT_WORDS
+
+
+def test_each_error_stands_beside_its_exit_code(pages):
+    raised = {int(row[0]): row[2] for row in pages["docs/reference/exit-codes.md"].table("exit code")}
+    for kind in (ConditionNotMet, Inconclusive, Untrustworthy, UsageError):
+        assert f"`{kind.__name__}`" in raised[kind.exit_code]
+
+
+def test_every_keyword_of_the_mark_is_described(pages):
+    rows = pages["docs/reference/marks.md"].table("keyword")
+    assert {code(row[0]) for row in rows} == set(marks._KEYWORDS)
+    for row in rows:
+        keyword, relation = code(row[0]), row[3]
+        if keyword in marks._COMMAND_LINE_WINS:
+            assert relation == f"overrides: `{BY_KEY[marks._COMMAND_LINE_WINS[keyword]].option}`"
+        elif keyword in marks._MARK_WINS:
+            assert relation == f"fills: `{BY_KEY[keyword].option}`"
+        else:
+            assert relation == "-"
+
+
+def test_every_fixture_is_described(pages):
+    rows = pages["docs/reference/fixtures.md"].table("fixture")
+    made = {name for name, it in vars(fixtures).items() if type(it).__name__ == "FixtureFunctionDefinition"}
+    assert {code(row[0]) for row in rows} == made
+
+
+def test_every_verdict_and_claim_is_explained(pages):
+    page = pages["docs/explanation/verdict.md"]
+    assert {row[0] for row in page.table("verdict")} == {verdict.upper() for verdict in Verdict}
+    assert [row[0] for row in pages["README.md"].table("verdict")] == [verdict.upper() for verdict in Verdict]
+    assert {code(row[0]) for row in page.table("claim")} == set(Claim)
+
+
+def test_every_fault_is_described(pages):
+    rows = pages["docs/reference/arena.md"].table("fault")
+    described = {code(row[0]): "" if row[1] == "-" else code(row[1]) for row in rows}
+    assert described == {fault.name: fault.value for fault in FAULTS.values()}
+
+
+def test_every_player_is_described(pages):
+    rows = pages["docs/reference/arena.md"].table("player")
+    named = {name for row in rows for name in re.findall(r"`([^`]+)`", row[0])}
+    assert named == {player.name for player in CAST} | {"keeper-alias"}
+
+
+def test_every_junit_property_is_described(pages):
+    rows = pages["docs/reference/files.md"].table("property")
+    named = {name for row in rows for name in re.findall(r"`([^`]+)`", row[0])}
+    arm = {"wins": 1, "finished": 2, "request_ids": ["xreq_1"]}
+    judged = dict.fromkeys(("verdict", "decision", "separated", "diff", "p"), "")
+    judged |= {"candidate": arm, "baseline": arm, "reasons": [], "ci": (0.0, 1.0)}
+    judged["declaration"] = {"claim": "better", "rule": "score"}
+    made = properties({"judgement": judged, "plan": {"server": ""}, "attempt": 1}, "")
+    assert named == {name for name, _ in made} | {"evalharness.outcome"}
+
+
+# -------------------------------------------------------------- statistics
+
+
+def number(text):
+    return float(text.lstrip("+"))
+
+
+def test_the_power_table_is_exact(pages):
+    rows = pages[STATISTICS].table("true lift")
+    assert len(rows) == 3
+    for lift, *cells in rows:
+        for games, cell in zip((8, 30, 100), cells, strict=True):
+            found = outcome_chances(BETTER, 0.5 + number(lift), 0.5, games)
+            told = [number(part) for part in cell.split(" / ")]
+            assert told == [round(found.decisions[Decision.MET], 3), round(found.separated[0], 3)]
+
+
+def test_the_required_games_are_exact(pages):
+    for lift, *cells in pages[STATISTICS].table("true lift from .5"):
+        for rule, cell in zip(("score", "overlap"), cells, strict=True):
+            needed = power.games_formula(0.5, 0.5 + number(lift), 0.05, rule=rule)
+            assert int(cell) - 1 < needed <= int(cell)
+
+
+# --------------------------------------------------------------- true rates
+
+CASES = {
+    "test_crew_win_rate": (BETTER, 0, 30),
+    "test_imposter_is_not_hurt": (Declaration("noninferior", margin=0.20), 1, 100),
+    "test_their_bot_in_our_seat": (BETTER, 0, 30),
+}
+"""Case → its claim, the column of the rates it depends on (crew, imposter), its episodes."""
+
+
+@pytest.fixture
+def rates(pages):
+    rows = pages[RATES].table("build")
+    return {code(row[0]): (int(row[1]) / 10_000, int(row[2]) / 10_000) for row in rows}
+
+
+def test_the_chances_follow_from_the_rates(pages, rates):
+    rows = pages[RATES].table("case")
+    assert len(rows) == 7
+    for case, candidate, *told in rows:
+        declared, column, games = CASES[code(case)]
+        found = outcome_chances(declared, rates[code(candidate)][column], rates["keeper:v1"][column], games)
+        order = (Decision.MET, Decision.NOT_MET, Decision.CANNOT_TELL)
+        assert told == [f"{100 * found.decisions[word]:.1f} %" for word in order], case
+
+
+def test_the_cases_are_the_shipped_ones(root):
+    shipped = "".join(path.read_text() for path in (root / "evals").glob("test_*.py"))
+    assert set(re.findall(r"def (test_\w+)\(", shipped)) == set(CASES)
+    for declared, _, games in CASES.values():
+        assert f'claim="{declared.claim}"' in shipped
+        assert f"episodes={games}" in shipped
+    assert "margin=0.20" in shipped
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("label", "role"),
+    [
+        ("keeper:v1", "crew"),
+        ("keeper:v2", "crew"),
+        ("keeper:v3", "crew"),
+        ("rival:v3", "crew"),
+        ("keeper:v1", "imposter"),
+    ],
+)
+def test_the_rates_are_those_of_play(pages, rates, label, role):
+    """A share of the games that were counted: within four standard errors."""
+    games = 400
+    around = re.findall(r"`(\w+:v\d)`", pages[RATES].text.partition("| build |")[0])
+    assert len(around) == 7
+    roles = layout(BY_KEY["layout_seed"].default)
+    seat = roles.roles.index(role)
+    seats = [*around[:seat], label, *around[seat:]]
+    entries = [SeatEntry(each, each.replace(":v", "-")) for each in seats]
+    config = parse_config({"slots": roles.slots()})
+    wins = sum(bool(play(config, entries, seed).results["win"][seat]) for seed in range(games))
+    rate = rates[label][role == "imposter"]
+    assert abs(wins / games - rate) < 4 * (rate * (1 - rate) / games) ** 0.5
