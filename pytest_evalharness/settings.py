@@ -274,6 +274,22 @@ SETTINGS: tuple[Setting, ...] = (
 BY_KEY: Mapping[str, Setting] = {setting.key: setting for setting in SETTINGS}
 
 
+_OTHER_VARIABLES = frozenset({"EVALHARNESS_TOKEN", "EVALHARNESS_COWORLD_VENV"})
+"""Variables with our prefix that are no settings: a secret, and where this repository's tests find a client."""
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """A line for each variable that looks like a setting and is none: a typo there would go unnoticed."""
+    known = {setting.variable for setting in SETTINGS} | _OTHER_VARIABLES
+    lines = []
+    for name in sorted(environment):
+        if name.startswith("EVALHARNESS_") and name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            lines.append(f"the environment variable {name} is no setting and was ignored{hint}")
+    return lines
+
+
 @dataclass(frozen=True)
 class Resolved:
     """A value and where it came from."""

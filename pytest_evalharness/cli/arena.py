@@ -29,7 +29,12 @@ def add_to(commands: Any) -> None:
         "--seed", type=int, default=BY_KEY["arena_seed"].default, help="the league's seed (%(default)s)"
     )
     serve.add_argument("--pace", type=float, help="let games take their time: 1 is 24 ticks a second")
-    serve.add_argument("--fault", action="append", default=[], help="a fault it shows; repeatable, for tests")
+    serve.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        help="a fault it shows; repeatable, for tests (docs/reference/arena.md lists them)",
+    )
     serve.set_defaults(run=run)
 
 

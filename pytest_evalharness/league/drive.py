@@ -95,6 +95,7 @@ class BlockDriver(threading.Thread):
     def _known_id(self) -> str:
         if self.lease.block.request_id is None:
             raise SubmissionUnknown(f"the journal has no request id for the {self.arm.side} arm")
+        self.say("resumed", request=self.lease.block.request_id)
         return self.lease.block.request_id
 
     # ------------------------------------------------------------- posting
@@ -110,6 +111,7 @@ class BlockDriver(threading.Thread):
         if self.context.stop.is_set():
             return None
         self.lease.begin_post()
+        self.say("posting")
         return self._send()
 
     def _send(self) -> str:

@@ -18,6 +18,7 @@ from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.report.model import remarks
+from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import Judgement
 from pytest_evalharness.verdict.words import Decision, Verdict
@@ -115,18 +116,28 @@ class ABResult:
                 decision = Decision.CANNOT_TELL if found is Verdict.INCONCLUSIVE else Decision.NOT_MET
         what = "\n".join([self.headline, *self.lines()])
         if decision is Decision.NOT_MET:
+            requests = " ".join(self.candidate.request_ids)
             return ConditionNotMet(
-                what, next_step="do not ship this edit; look at the games of the requests above"
+                what,
+                next_step=f"do not ship this edit; coworld xp-request episodes {requests} lists its games",
             )
         if decision is Decision.CANNOT_TELL:
             return Inconclusive(
                 what,
                 not_done="the claim is neither met nor refuted",
-                next_step="a larger --eval-num (a new question), or accept that this n cannot tell",
+                next_step=self._larger(),
             )
         if decision is Decision.UNTRUSTWORTHY:
             return Untrustworthy(what, not_done="nothing was judged", next_step="run again with --eval-fresh")
         return None
+
+    def _larger(self) -> str:
+        """What would decide it: more games if the service gives them in one request."""
+        needed, asked = self.judgement.required_n.score, self.plan.episodes
+        lift = f"{self.plan.declaration.target_lift:.2f}"
+        if asked >= LARGEST_REQUEST or needed is None:
+            return f"accept that {asked} games cannot tell; a true lift of {lift} needs {needed or 'more'} an arm"
+        return f"--eval-num {min(max(needed, asked), LARGEST_REQUEST)} asks again with more games ({needed} for a true lift of {lift})"
 
     def lines(self) -> list[str]:
         """The numbers under the headline, for people."""

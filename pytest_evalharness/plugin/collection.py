@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.plugin.marks import MARK_HELP, UMBRELLA, mark_of, plan_of, validate
 from pytest_evalharness.plugin.session import EvalSession, is_worker, session_of
+from pytest_evalharness.settings import unknown_variables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,10 +73,7 @@ def make_plans(run: EvalSession, cases: Sequence[pytest.Item]) -> None:
         plan, overridden = plan_of(item.nodeid, mark.kwargs, run.settings, identity)
         run.plans[item.nodeid] = plan
         run.notices += [line for line in overridden if line not in run.notices]
-    if run.embedded:
-        run.notices.append(
-            f"the field is the embedded league (seed {run.settings['arena_seed']}): real games, invented players"
-        )
+    run.notices += unknown_variables(os.environ)
 
 
 def announce(run: EvalSession, cases: Sequence[pytest.Item]) -> None:

@@ -30,11 +30,23 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Print the plan in place of running the cases."""
     config = session.config
     run = existing_session(config)
+    if is_worker(config):
+        return None
     if run is None:
-        return True if config.getoption("evalharness_dry_run", None) else None
-    if not run.settings["dry_run"] or is_worker(config):
+        return _nothing_planned(config)
+    if not run.settings["dry_run"]:
         return None
     config.stash[_UNRESOLVED] = preview(config, run)
+    return True
+
+
+def _nothing_planned(config: pytest.Config) -> bool | None:
+    if not config.getoption("evalharness_dry_run", None):
+        return None
+    _write(
+        config,
+        "dry run: no selected case carries a league mark; cases that use compare make their plan while they run",
+    )
     return True
 
 
@@ -47,14 +59,15 @@ def preview(config: pytest.Config, run: EvalSession) -> int:
         _write(config, f"{nodeid}:", bold=True)
         try:
             planned = run.league.preview(nodeid)
+            budgets = run.league.budgets(plan)
         except EvalHarnessError as error:
             unresolved += 1
             for line in str(error).splitlines():
                 _write(config, f"  {line}", red=True)
             continue
-        for line in text.lines(plan, planned.roster, planned.arms, planned.budgets):
+        for line in text.lines(plan, planned.roster, planned.arms, budgets):
             _write(config, f"  {line}")
-    for notice in run.notices:
+    for notice in run.all_notices:
         _write(config, f"note: {notice}")
     _write(
         config,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_evalharness.errors import UsageError
+from pytest_evalharness.plugin import progress
 from pytest_evalharness.plugin.marks import LEAGUE_AB
 from pytest_evalharness.plugin.records import remember, results_of
 from pytest_evalharness.plugin.session import EvalSession, session_of
@@ -100,6 +101,7 @@ def compare(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Cal
 
     def play(candidate: ArmRequest, baseline: ArmRequest, *, seat: int, **words: Any) -> ABResult:
         run = evalharness_run
+        progress.ensure(request.config)
         plan = comparison_plan(
             candidate, baseline, seat=seat, words=words, settings=run.settings, server=run.identity
         )

@@ -30,6 +30,7 @@ class Progress:
         self.reader = EventReader(run.events.path)
         self.quiet = config.option.verbose
         self._last_counts: dict[str, float] = {}
+        self._seen: list[dict[str, Any]] = []
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._busy = threading.Lock()
@@ -63,7 +64,14 @@ class Progress:
         if any(lines):
             self._print([text for text in lines if text])
 
+    def still_running(self) -> tuple[str, ...]:
+        """The requests that were posted and have not ended."""
+        from pytest_evalharness.report.progress import open_requests
+
+        return tuple(open_requests(self._seen).values())
+
     def _note(self, events: list[dict[str, Any]]) -> None:
+        self._seen += events
         for event in events:
             if event.get("kind") == "case":
                 tally_of(self.config).collected.add(str(event["id"]))
@@ -121,6 +129,12 @@ _PROGRESS = pytest.StashKey[Progress]()
 def progress_of(config: pytest.Config) -> Progress | None:
     """This process's progress, if anything shows any."""
     return config.stash.get(_PROGRESS, None)
+
+
+def ensure(config: pytest.Config) -> None:
+    """Show progress in a serial run whose cases make their plans while they run."""
+    if not is_worker(config) and progress_of(config) is None:
+        start(config, threaded=False)
 
 
 def start(config: pytest.Config, *, threaded: bool) -> Progress:

@@ -36,7 +36,7 @@ class EvalSession:
         run_id: the run's name; the same in the controller and all its workers.
         settings: every setting, resolved.
         plans: the selected cases and what they ask.
-        notices: lines for the report header: overrides, the embedded server.
+        notices: what was noticed on the way: overrides, variables that are no settings.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -69,6 +69,17 @@ class EvalSession:
     def found(self, result: ABResult) -> None:
         """Note what the running case has found."""
         self._latest = result
+
+    @property
+    def all_notices(self) -> tuple[str, ...]:
+        """What a reader of any report must know beside the verdicts."""
+        if not self.embedded:
+            return tuple(self.notices)
+        seed = self.settings["arena_seed"]
+        return (
+            *self.notices,
+            f"the field is the embedded league (seed {seed}): real games, invented players",
+        )
 
     @property
     def embedded(self) -> bool:
@@ -172,7 +183,8 @@ class EvalSession:
             ledger = (
                 self.ledger
             )  # first: a ledger that cannot be written must be known before anything is asked
-            self.folder.mkdir(parents=True, exist_ok=True)
+            if not self.settings["dry_run"]:
+                self.folder.mkdir(parents=True, exist_ok=True)
             ledger.start_run(self.run_id, {"server": self.identity, "settings": self.settings.as_plain()})
             self._league = LeagueRun(
                 ledger=ledger,

@@ -42,7 +42,7 @@ class Collector:
         return tuple(
             _case(report)
             for nodeid, report in self.reports.items()
-            if nodeid in wanted or hasattr(report, RESULTS)
+            if nodeid in wanted or hasattr(report, RESULTS) or outcome_of(report)
         )
 
 
@@ -80,6 +80,7 @@ def build(config: pytest.Config, run: EvalSession, exit_code: int) -> Report:
     from pytest_evalharness.report.model import Report
 
     tally = tally_of(config)
+    shown = progress_of(config)
     return Report(
         run_id=run.run_id,
         server=run.identity,
@@ -87,7 +88,8 @@ def build(config: pytest.Config, run: EvalSession, exit_code: int) -> Report:
         exit_code=exit_code,
         cases=config.stash[_COLLECTOR].cases(),
         missing=tuple(tally.missing),
-        notices=tuple(run.notices),
+        notices=run.all_notices,
+        still_running=shown.still_running() if shown is not None else (),
         settings=run.settings.as_plain(),
     )
 

@@ -32,6 +32,7 @@ def render(report: Report) -> str:
         if case.message:
             out += [f"- {markdown(case.nodeid, _WIDE)}: {markdown(case.headlines[0], _WIDE)}"]
     out += [f"- {markdown(nodeid, _WIDE)}: collected, and never reported" for nodeid in report.missing]
+    out += [f"- still running on the server: {markdown(request, _WIDE)}" for request in report.still_running]
     out += [f"- note: {markdown(notice, _WIDE)}" for notice in report.notices]
     return "\n".join(out).rstrip() + "\n"
 

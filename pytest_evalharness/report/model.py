@@ -47,7 +47,13 @@ class CaseReport:
 
 @dataclass(frozen=True)
 class Report:
-    """One run."""
+    """One run.
+
+    Attributes:
+        missing: cases that were collected and never reported.
+        notices: what a reader must know besides: overrides, an embedded league.
+        still_running: requests that were posted and had not ended when the run did.
+    """
 
     run_id: str
     server: str
@@ -57,6 +63,7 @@ class Report:
     missing: tuple[str, ...]
     notices: tuple[str, ...]
     settings: Mapping[str, Any]
+    still_running: tuple[str, ...] = ()
 
     @property
     def embedded(self) -> bool:
@@ -79,6 +86,7 @@ class Report:
             ],
             "missing": list(self.missing),
             "notices": list(self.notices),
+            "still_running": list(self.still_running),
             "settings": dict(self.settings),
         }
 
@@ -89,8 +97,8 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     if result["evidence_age_seconds"] is not None:
         age = span(result["evidence_age_seconds"])
         told.append(f"read again, {age} old, nothing was posted; --eval-fresh starts another attempt")
-    if result["attempt"] > 1:
-        earlier = ", ".join(result["earlier"]) or "none was judged"
+    if result["earlier"]:
+        earlier = ", ".join(result["earlier"])
         told.append(f"attempt {result['attempt']}, a further look at the same question; earlier: {earlier}")
     return told
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import printable
 
-CHANGES = frozenset({"posted", "adopted", "finished", "refused", "abandoned", "wedged", "answer_lost"})
+CHANGES = frozenset(
+    {"resumed", "posted", "adopted", "finished", "refused", "abandoned", "wedged", "answer_lost"}
+)
 """What is told even under `-q`."""
 
 
 _SENTENCES = {
     "posted": "posted as {request}",
+    "resumed": "goes on with {request}; nothing was posted again",
     "adopted": "found its request {request}; nothing was posted again",
     "answer_lost": "the answer to its POST was lost; looking for the request",
     "outage": "the server does not answer; {request} is asked again: {reason}",
@@ -53,3 +56,18 @@ def _counts(event: Mapping[str, Any]) -> str:
         f"{number} {printable(word)}" for word, number in sorted(counts.items()) if word != "completed"
     )
     return f"{done} of {total} episodes have ended" + (f" ({rest})" if rest else "")
+
+
+def open_requests(events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Arm key → `candidate NAME xreq_…`, for every arm that was posted and had not ended when the events stop."""
+    still: dict[str, str] = {}
+    for event in events:
+        if event.get("kind") != "arm":
+            continue
+        key, what = str(event.get("key")), event.get("what")
+        if what in {"posting", "posted", "adopted", "resumed", "progress", "abandoned"}:
+            request = event.get("request", "(sent; the answer was not seen)")
+            still[key] = f"{event.get('side')} {event.get('label')} {request}"
+        elif what in {"finished", "refused", "wedged"}:
+            still.pop(key, None)
+    return still

@@ -18,6 +18,13 @@ def lines(report: Report) -> Iterator[tuple[str, str]]:
         yield "bad", f"{printable(nodeid, _WIDE)}: collected, and never reported"
     for notice in report.notices:
         yield "plain", f"note: {printable(notice, _WIDE)}"
+    for request in report.still_running:
+        yield "unsure", f"still running on the server: {printable(request, _WIDE)}"
+    if report.still_running:
+        yield (
+            "unsure",
+            "nothing is lost and nothing is posted twice: the same command goes on with these requests",
+        )
     tone = "good" if report.exit_code == 0 else "unsure" if report.exit_code == 10 else "bad"  # noqa: PLR2004
     yield tone, f"exit {report.exit_code}: {report.exit_words}"
 

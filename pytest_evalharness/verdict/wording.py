@@ -126,7 +126,7 @@ def _required(judgement: Judgement) -> str:
     if judgement.required_pairs is not None:
         return f"{judgement.required_pairs} pairs for a true lift of {lift:.2f} ({needed.score} per arm unpaired)"
     if judgement.configs_to_pool is not None:
-        line += f"; {judgement.configs_to_pool} configurations of {MOST_GAMES} to pool"
+        line += f", as {judgement.configs_to_pool} requests of {MOST_GAMES}"
     return line
 
 

@@ -4,7 +4,15 @@ import re
 import pytest
 
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.settings import BY_KEY, PAGE_LEAGUE, SETTINGS, Kind, Origin, resolve
+from pytest_evalharness.settings import (
+    BY_KEY,
+    PAGE_LEAGUE,
+    SETTINGS,
+    Kind,
+    Origin,
+    resolve,
+    unknown_variables,
+)
 
 # What each setting may be given on the command line, in the environment and in the ini file, and what it may not.
 SAMPLES = {
@@ -243,3 +251,12 @@ def test_records_get_plain_data():
     assert plain["opponent"] == ["a:v1", "b"]
     assert {type(value) for value in plain.values()} <= {str, int, float, bool, list}
     assert pickle.loads(pickle.dumps(plain)) == plain
+
+
+def test_a_variable_that_is_no_setting_is_named_with_a_suggestion():
+    told = unknown_variables(
+        {"EVALHARNESS_CANDIATE": "x", "EVALHARNESS_TOKEN": "s3cret", "EVALHARNESS_NUM": "3", "HOME": "/"}
+    )
+    assert told == [
+        "the environment variable EVALHARNESS_CANDIATE is no setting and was ignored; did you mean EVALHARNESS_CANDIDATE?"
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
@@ -65,7 +66,10 @@ def run(house: House, sock: socket.socket, ready: str, *, exit_with_stdin: bool)
     server = _Server(config, ready)
     if exit_with_stdin:
         threading.Thread(target=_stop_with_stdin, args=(server,), daemon=True).start()
-    server.run(sockets=[sock])
+    with contextlib.suppress(
+        KeyboardInterrupt
+    ):  # it has shut down in order by then; the signal is delivered again
+        server.run(sockets=[sock])
 
 
 class _Server(uvicorn.Server):

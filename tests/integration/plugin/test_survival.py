@@ -109,9 +109,13 @@ def test_ctrl_c_and_the_same_command_again(project, workers):
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 2, output
+    assert "still running on the server: candidate keeper:v2 " in output
+    assert "the same command goes on with these requests" in output
     assert project.junit.exists()
     project.league.heal()
-    assert project.judge(*workers).ret == 0
+    resumed = project.judge(*workers)
+    assert resumed.ret == 0
+    assert "nothing was posted again" in said(resumed)
     assert project.posted == 2
 
 
@@ -149,14 +153,13 @@ def test_a_ledger_that_cannot_be_written_is_known_before_anything_is_posted(proj
 
 def test_the_embedded_league_is_started_once_and_ends_with_the_run(project, monkeypatch):
     monkeypatch.delenv("SOFTMAX_CONFIG_DIR")
-    before = servers()
     result = project.judge("-n", "2", server="embedded")
     assert result.ret == 0
     assert "embedded league (seed 2026)" in said(result)
     (found,) = project.properties()
     assert found["evalharness.server"] == "embedded:2026"
     assert project.results()["embedded"] is True
-    assert servers() == before
+    assert servers(project.home) == set()
 
 
 def test_a_run_on_the_embedded_league_is_resumed_on_its_state(project, monkeypatch):
@@ -168,15 +171,15 @@ def test_a_run_on_the_embedded_league_is_resumed_on_its_state(project, monkeypat
     assert "posted as" not in said(result), "the restarted server still had both requests"
 
 
-def servers():
-    """The embedded servers that run on this machine for this user's tests, by pid."""
+def servers(home):
+    """The embedded servers that run on a home, by pid."""
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"pytest_evalharness.arena" in words and b"--fd" in words:
+        if b"pytest_evalharness.arena" in words and str(home / "arena").encode() in words:
             found.add(folder.name)
     return found
 

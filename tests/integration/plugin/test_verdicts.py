@@ -204,6 +204,40 @@ def test_two_seats(arm, compare):
     assert project.posted == 2
 
 
+def test_a_layout_that_differs_beside_the_tested_seat_is_no_copy(project):
+    project.cases(
+        """
+def test_neighbour(arm, compare):
+    found = compare(arm({0: "keeper:v1", 5: "rival:v3"}), arm({0: "keeper:v1", 5: "rival:v2"}), seat=0, episodes=5)
+    found.require("better", "worse", "equivalent", "inconclusive")
+"""
+    )
+    result = project.judge("-s")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["evalharness: candidate keeper:v1: posted as xreq_*"])
+
+
+def test_a_refused_layout_is_in_the_verdict_section(project):
+    project.cases(
+        """
+def test_copy(arm, compare):
+    compare(arm({0: "keeper:v1"}), arm({0: "keeper-alias:v1"}), seat=0).require()
+"""
+    )
+    result = project.judge()
+    assert result.ret == 11
+    result.stdout.fnmatch_lines(["UNTRUSTWORTHY*are the same build under two names*", "exit 11*"])
+
+
+def test_a_skipped_claim_is_no_met_claim(project):
+    project.cases(
+        "import pytest\n@pytest.mark.skip(reason='not today')\n@pytest.mark.league_ab(claim='better')\n"
+        "def test_later(ab):\n    ab.require()\n"
+    )
+    assert project.judge().ret == 10
+    assert project.posted == 0
+
+
 def test_an_imposter_case_seats_an_imposter(project):
     project.cases(
         """

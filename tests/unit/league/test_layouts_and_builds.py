@@ -68,28 +68,44 @@ def test_the_command_line_wins_over_what_a_case_says_by_hand():
 # ------------------------------------------------------------------- builds
 
 
-def policies(make, **changes):
-    known = make.policies("bot:v2", "bot:v1")
-    return known["bot:v2"], replace(known["bot:v1"], **changes)
+@pytest.fixture
+def refuse(make):
+    """Judge the builds of a plan whose labels stand for versions with these changes."""
+
+    def check(plan=None, **changes):
+        plan = plan or make.plan(candidate={0: "bot:v2"}, baseline={0: "bot:v1"})
+        labels = {*plan.candidate.values(), *plan.baseline.values()}
+        known = make.policies(*labels)
+        require_different(plan, {name: replace(known[name], **changes.get(name, {})) for name in labels})
+
+    return check
 
 
-def test_one_version_under_two_labels(make):
-    candidate, baseline = policies(make, policy_version_id="id-bot:v2")
+def test_one_version_under_two_labels(refuse):
     with pytest.raises(SameBuild, match="one and the same version"):
-        require_different(candidate, baseline)
+        refuse(**{"bot:v1": {"policy_version_id": "id-bot:v2"}})
 
 
-def test_two_versions_of_one_image(make):
-    candidate, baseline = policies(make, image_digest=DIGEST, label="alias\x1b:v1")
+def test_two_versions_of_one_image(refuse):
+    twins = {"bot:v1": {"image_digest": DIGEST, "label": "alias\x1b:v1"}, "bot:v2": {"image_digest": DIGEST}}
     with pytest.raises(SameBuild, match="the same build under two names") as caught:
-        require_different(replace(candidate, image_digest=DIGEST), baseline)
-    assert DIGEST in caught.value.what
+        refuse(**twins)
+    assert DIGEST[:19] in caught.value.what
     assert caught.value.what.isprintable()
     assert caught.value.not_done == "nothing was submitted"
     assert "coworld upload-policy IMAGE --name bot" in caught.value.next_step
 
 
 @pytest.mark.parametrize("digests", [(None, None), (None, DIGEST), (DIGEST, None), (DIGEST, DIGEST.upper())])
-def test_images_that_the_server_does_not_tell_prove_nothing(make, digests):
-    candidate, baseline = policies(make, image_digest=digests[1])
-    require_different(replace(candidate, image_digest=digests[0]), baseline)
+def test_images_that_the_server_does_not_tell_prove_nothing(refuse, digests):
+    refuse(**{"bot:v1": {"image_digest": digests[1]}, "bot:v2": {"image_digest": digests[0]}})
+
+
+def test_arms_that_differ_in_another_seat_are_different(refuse, make):
+    refuse(make.plan(candidate={0: "bot:v1", 4: "rival:v3"}, baseline={0: "bot:v1", 4: "rival:v2"}))
+    refuse(make.plan(candidate={0: "bot:v1", 4: "rival:v3"}, baseline={0: "bot:v1"}))
+
+
+def test_arms_that_are_alike_in_every_pinned_seat_are_refused(refuse, make):
+    with pytest.raises(SameBuild):
+        refuse(make.plan(candidate={0: "bot:v1", 4: "rival:v3"}, baseline={0: "bot:v1", 4: "rival:v3"}))

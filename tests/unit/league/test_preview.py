@@ -22,7 +22,7 @@ def test_seats_field_budgets_and_power_are_all_there(lines):
     text = "\n".join(lines())
     for told in (
         "claim      better, decided by the score rule at alpha 0.05",
-        "30 episodes each, 10000 ticks, on embedded:2026, k8s",
+        "30 episodes each, 10000 ticks, on embedded:2026\n",
         "league_1, div_1: 20 live players, best recent round score, as of 2026-09-01T12:00:00Z",
         "seat 0     crew      bot:v2 against bot:v1  <- tested",
         "seat 2     imposter  rival-2:v2 (Player 2, best recent score 0.700)",
@@ -72,3 +72,11 @@ def test_every_declaration_can_be_previewed(lines, claim, episodes, rule):
     told = lines(declaration=declaration, episodes=episodes)
     assert f"{claim} within 0.20, decided by the {rule} rule" in told[0]
     assert all(line.isprintable() for line in told)
+
+
+@pytest.mark.parametrize(("claim", "needed"), [("noninferior", 78), ("equivalent", 108)])
+def test_a_claim_about_a_margin_is_planned_for_its_margin(lines, claim, needed):
+    text = "\n".join(lines(declaration=Declaration(claim, margin=0.20), episodes=100))
+    assert f"{claim} within 0.20 needs {needed} games an arm" in text
+    assert "under a true loss of 0.20: passes" in text
+    assert "a lift of" not in text

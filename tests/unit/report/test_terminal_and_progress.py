@@ -1,10 +1,21 @@
 import pytest
 
 from pytest_evalharness.report import progress
+from pytest_evalharness.report.progress import open_requests
 from pytest_evalharness.report.terminal import lines
 
 HOSTILE = "\x1b]0;title\x07\n\u202eEvil\r"
-WHATS = ["posted", "adopted", "answer_lost", "outage", "finished", "refused", "abandoned", "wedged"]
+WHATS = [
+    "posted",
+    "adopted",
+    "answer_lost",
+    "outage",
+    "finished",
+    "refused",
+    "abandoned",
+    "wedged",
+    "resumed",
+]
 
 
 def event(what, **fields):
@@ -56,7 +67,14 @@ def test_the_last_line_is_the_exit(report, code, tone):
 
 def test_every_comparison_of_a_case_has_its_line(report, case, compared):
     told = [
-        text for _, text in lines(report(case(compared(), compared((6, 17), attempt=2), outcome="failed")))
+        text
+        for _, text in lines(
+            report(
+                case(
+                    compared(), compared((6, 17), attempt=2, earlier=["worse (attempt 1)"]), outcome="failed"
+                )
+            )
+        )
     ]
     assert "BETTER" in told[0]
     assert "WORSE" in told[1]
@@ -148,3 +166,35 @@ def test_counts(counts, told):
 @pytest.mark.parametrize("what", [*WHATS, "progress", "new", None])
 def test_quiet_runs_are_told_changes_only(what):
     assert progress.is_change(event(what)) == (what in set(WHATS) - {"outage"})
+
+
+# ------------------------------------------------------- what still runs
+
+
+def arm_event(what, key="k", request="xreq_1"):
+    return {"kind": "arm", "what": what, "side": "candidate", "label": "a:v1", "key": key, "request": request}
+
+
+@pytest.mark.parametrize(
+    ("events", "open_ones"),
+    [
+        ([], 0),
+        (["posting"], 1),
+        (["posting", "refused"], 0),
+        (["posted"], 1),
+        (["posted", "progress"], 1),
+        (["posted", "finished"], 0),
+        (["adopted", "abandoned"], 1),
+        (["resumed", "wedged"], 0),
+        (["refused"], 0),
+    ],
+)
+def test_requests_that_were_posted_and_have_not_ended(events, open_ones):
+    assert len(open_requests([arm_event(what) for what in events])) == open_ones
+
+
+def test_an_interrupted_run_tells_what_still_runs_and_how_to_go_on(report):
+    told = [text for _, text in lines(report(exit_code=2, still_running=("candidate a:v1 xreq_1\x1b[2J",)))]
+    assert any("still running on the server: candidate a:v1 xreq_1" in line for line in told)
+    assert any("the same command goes on" in line for line in told)
+    assert all(line.isprintable() for line in told)

@@ -55,7 +55,7 @@ def test_an_inconclusive_summary_says_what_would_decide():
         "wilson-overlap : overlap -> not separated (strict; safe under repeated looks; alpha 0.0056)",
         "score (MN)     : +0.233 [-0.022, +0.460]  p=0.073  -> inconclusive",
         "detectable     : lift 0.35 / 0.44, loss 0.29 / 0.35 (score / overlap), 80 % power, 30 games an arm, rate 0.38",
-        "required_n     : 383 per arm for a true lift of 0.10 (overlap rule 637); 4 configurations of 100 to pool",
+        "required_n     : 383 per arm for a true lift of 0.10 (overlap rule 637), as 4 requests of 100",
         "missing        : 0 / 0",
         "claim          : better: cannot tell",
         "cannot tell    : difference between -0.02 and +0.46",

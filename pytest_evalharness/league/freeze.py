@@ -1,0 +1,171 @@
+"""From a plan to frozen arms: versions resolved, builds compared, the field chosen once and written down."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.deadline import Deadline
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.errors import FieldUnavailable
+from pytest_evalharness.league.arms import SIDES, Arm, build_arm
+from pytest_evalharness.league.builds import require_different
+from pytest_evalharness.league.plan import ComparisonPlan
+from pytest_evalharness.league.roster import Roster, division_of, no_longer_live, resolve_field
+from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.keys import arm_key, digest
+from pytest_evalharness.ledger.records import ArmSpec, Comparison
+from pytest_evalharness.ledger.states import BlockState
+from pytest_evalharness.observatory.client import Observatory
+from pytest_evalharness.observatory.models import Membership
+from pytest_evalharness.observatory.resolve import ResolvedPolicy, resolve_policy
+
+_ROSTER_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A comparison whose arms are fixed: who sits where, against whom, under which keys.
+
+    Attributes:
+        comparison: its row in the journal; None for a preview, which writes nothing down.
+    """
+
+    roster: Roster
+    arms: Mapping[str, Arm]
+    comparison: Comparison | None = None
+
+
+class Freezer:
+    """Freezes the comparisons of one run. Several processes may freeze the same one: they get the same arms."""
+
+    def __init__(self, ledger: Ledger, observatory: Observatory, clock: Clock, run_id: str) -> None:
+        self._ledger = ledger
+        self._observatory = observatory
+        self._clock = clock
+        self._run_id = run_id
+        self._live: dict[tuple[str, str], list[Membership]] = {}
+        self._divisions: dict[str, str] = {}
+        self._validated: set[str] = set()
+        self._lock = threading.Lock()
+
+    # ------------------------------------------------------------ comparing
+
+    def freeze(self, plan: ComparisonPlan, case: str, *, fresh: bool) -> Frozen:
+        """Freeze a comparison, or find it frozen by another process or an earlier run.
+
+        Raises:
+            EvalHarnessError: a name, a build or the field is not what it must be; nothing was submitted.
+        """
+        policies = self._policies(plan)
+        require_different(plan, policies)
+        comparison = self._open(plan, policies, case, fresh=fresh)
+        if comparison.frozen is not None and self._never_posted(comparison):
+            roster = Roster.from_json(comparison.frozen["roster"])
+            if no_longer_live(roster, self._memberships(roster.league, roster.division)):
+                # The field moved on before anything was sent: another attempt costs nothing and is no second look.
+                comparison = self._open(plan, policies, case, fresh=True)
+        if comparison.frozen is None:
+            comparison = self._write_down(plan, comparison, policies)
+        assert comparison.frozen is not None
+        arms = {side: Arm.from_json(side, comparison.frozen["arms"][side]) for side in SIDES}
+        return Frozen(Roster.from_json(comparison.frozen["roster"]), arms, comparison)
+
+    def preview(self, plan: ComparisonPlan) -> Frozen:
+        """What would be frozen now; nothing is written down.
+
+        Raises:
+            EvalHarnessError: as `freeze`.
+        """
+        policies = self._policies(plan)
+        require_different(plan, policies)
+        roster = resolve_field(self._observatory, plan, self._clock)
+        return Frozen(roster, {side: build_arm(plan, side, roster, policies) for side in SIDES})
+
+    def _open(
+        self, plan: ComparisonPlan, policies: Mapping[str, ResolvedPolicy], case: str, *, fresh: bool
+    ) -> Comparison:
+        versions = {label: policy.policy_version_id for label, policy in sorted(policies.items())}
+        asked = {**plan.to_json(), "versions": versions}
+        return self._ledger.open_comparison(asked, run_id=self._run_id, case_name=case, fresh=fresh)
+
+    def _write_down(
+        self, plan: ComparisonPlan, comparison: Comparison, policies: Mapping[str, ResolvedPolicy]
+    ) -> Comparison:
+        roster = self._field(plan)
+        arms = {side: build_arm(plan, side, roster, policies) for side in SIDES}
+        frozen = {"roster": roster.to_json(), "arms": {side: arm.to_json() for side, arm in arms.items()}}
+        specs = {}
+        for side, arm in arms.items():
+            # The roster tells when it was frozen: cases of one run share an arm, and no run compares its candidate
+            # with a baseline that was played at another time.
+            posted = {"server": plan.server, "roster": roster.to_json(), "body": dict(arm.body)}
+            specs[side] = ArmSpec(arm_key(posted), arm.to_json(), [dict(arm.body)])
+        return self._ledger.freeze(comparison.id, frozen, specs)
+
+    def _never_posted(self, comparison: Comparison) -> bool:
+        blocks = [block for key in comparison.arms.values() for block in self._ledger.blocks(key)]
+        return all(block.state is BlockState.PLANNED and block.owner is None for block in blocks)
+
+    # ------------------------------------------------------------ resolving
+
+    def _policies(self, plan: ComparisonPlan) -> dict[str, ResolvedPolicy]:
+        """Every pinned label as a version: an owned policy, or a live member of the league."""
+        labels = dict.fromkeys((*plan.candidate.values(), *plan.baseline.values()))
+        return {label: self.policy(label, plan) for label in labels}
+
+    def policy(self, label: str, plan: ComparisonPlan) -> ResolvedPolicy:
+        """One label as a version, seen from a plan's league."""
+        live = self._memberships(plan.league, self._division(plan))
+        return resolve_policy(self._observatory, label, live=live)
+
+    def _field(self, plan: ComparisonPlan) -> Roster:
+        """The field of this run: resolved by whichever process comes first, read by the others."""
+        question = {
+            "league": plan.league,
+            "division": plan.division,
+            "opponents": list(plan.opponents),
+            "seats": plan.seats_from_ranking,
+        }
+        data = self._ledger.once(
+            "roster",
+            f"{self._run_id}:{digest(question)}",
+            lambda: resolve_field(self._observatory, plan, self._clock).to_json(),
+            deadline=Deadline.after(self._clock, _ROSTER_SECONDS),
+        )
+        return Roster.from_json(data)
+
+    def _division(self, plan: ComparisonPlan) -> str:
+        if plan.division is not None:
+            return plan.division
+        if plan.league not in self._divisions:
+            self._divisions[plan.league] = division_of(self._observatory, plan)
+        return self._divisions[plan.league]
+
+    def _memberships(self, league: str, division: str, *, again: bool = False) -> list[Membership]:
+        if again or (league, division) not in self._live:
+            live = self._observatory.memberships(league_id=league, division_id=division, active_only=True)
+            self._live[league, division] = live
+        return self._live[league, division]
+
+    def revalidate(self, roster: Roster) -> None:
+        """Look at the field once more, right before a POST: versions roll several times a day.
+
+        Raises:
+            FieldUnavailable: somebody of the frozen field is gone.
+        """
+        with self._lock:
+            if roster.resolved_at in self._validated:
+                return
+            gone = no_longer_live(roster, self._memberships(roster.league, roster.division, again=True))
+            if not gone:
+                self._validated.add(roster.resolved_at)
+                return
+        names = ", ".join(f"{printable(m.label)} ({printable(m.player_name)})" for m in gone)
+        raise FieldUnavailable(
+            f"the field changed between freezing and posting: {names} is no longer live",
+            not_done="this arm was not submitted",
+            next_step="run the same command again: it freezes the field as it is then",
+        )
