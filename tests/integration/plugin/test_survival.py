@@ -93,9 +93,11 @@ def test_a_serial_run_that_dies_is_finished_by_the_same_command(project, method)
     assert project.posted == 2
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
-def test_ctrl_c_and_the_same_command_again(project, workers):
-    project.league.fault("slow-queue=4")
+@pytest.mark.parametrize(
+    ("workers", "queue"), [((), 4), (("-n", "2"), 8)], ids=["serial", "n2"]
+)  # with workers an interrupt takes xdist five seconds, in which they go on
+def test_ctrl_c_and_the_same_command_again(project, workers, queue):
+    project.league.fault(f"slow-queue={queue}")
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *project.command(*workers)],
         cwd=project.pytester.path,
