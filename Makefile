@@ -37,4 +37,4 @@ $(VENV)/.conformance: tests/conformance/install.sh
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-coworld .demo .evalharness .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-coworld .demo* .evalharness .mypy_cache .ruff_cache .pytest_cache .hypothesis

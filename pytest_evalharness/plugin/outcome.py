@@ -26,7 +26,7 @@ RESULTS = "evalharness_results"
 INCONCLUSIVE = "inconclusive"
 UNTRUSTWORTHY = "untrustworthy"
 NOT_MET = "not_met"
-_PACKAGE = Path(__file__).parent.parent
+_PACKAGE = Path(__file__).resolve().parent.parent
 EXIT_INCONCLUSIVE = 10
 EXIT_UNTRUSTWORTHY = 11
 
@@ -111,7 +111,7 @@ def _say_it_plainly(report: pytest.TestReport, error: EvalHarnessError) -> None:
 
 
 def _ours(path: str) -> bool:
-    return Path(path).absolute().is_relative_to(_PACKAGE)
+    return Path(path).resolve().is_relative_to(_PACKAGE)
 
 
 def _demand_judgement(item: pytest.Item, report: pytest.TestReport) -> None:
