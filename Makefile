@@ -33,7 +33,7 @@ $(INSTALLED): pyproject.toml
 
 # Real third-party clients run against our server; where they cannot be installed their tests skip with a reason.
 $(VENV)/.conformance: tests/conformance/install.sh
-	PYTHON=$(PYTHON) sh tests/conformance/install.sh || echo 'conformance clients not installed: their tests will be skipped'
+	bash tests/conformance/install.sh
 	touch $@
 
 clean:

@@ -51,9 +51,11 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument(
         "--pace",
         type=_pace,
+        nargs="?",
+        const=1.0,
         default=0.0,
         metavar="X",
-        help="a game of T ticks lasts T/24/X seconds (0: as long as it takes to compute)",
+        help="a game of T ticks lasts T/24/X seconds (X is 1 if left out; by default as long as it takes to compute)",
     )
     out.add_argument(
         "--fault", action="append", default=[], metavar="SPEC", help="a fault to begin with; repeatable"

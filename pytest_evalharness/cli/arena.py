@@ -28,7 +28,14 @@ def add_to(commands: Any) -> None:
     serve.add_argument(
         "--seed", type=int, default=BY_KEY["arena_seed"].default, help="the league's seed (%(default)s)"
     )
-    serve.add_argument("--pace", type=float, help="let games take their time: 1 is 24 ticks a second")
+    serve.add_argument(
+        "--pace",
+        type=float,
+        nargs="?",
+        const=1.0,
+        metavar="X",
+        help="let games take their time: 24 ticks a second, X times as fast",
+    )
     serve.add_argument(
         "--fault",
         action="append",

@@ -32,6 +32,8 @@ from pytest_evalharness.observatory.status import Status
 
 FASTEST_POLL = 0.2
 SLOWEST_POLL = 10.0
+LONGEST_ASKED = 60.0
+"""The service may ask for longer pauses than ours, but not for ones in which we would count as dead."""
 POLL_GROWTH = 1.5
 POLL_SHARE = 0.04
 """A poll's pause is at most this share of the time waited, so that an answer is at most 4 % late."""
@@ -222,7 +224,7 @@ class Poller:
                 self._mind_the_budgets(detail)
             pause = min(pause * POLL_GROWTH, max(FASTEST_POLL, self._waited * POLL_SHARE), SLOWEST_POLL)
             asked_for = detail.poll_after_seconds if detail is not None else None
-            self.context.clock.wait(max(pause, min(asked_for or 0.0, SLOWEST_POLL)), self.context.stop)
+            self.context.clock.wait(max(pause, min(asked_for or 0.0, LONGEST_ASKED)), self.context.stop)
 
     @property
     def _waited(self) -> float:

@@ -17,7 +17,7 @@ from pytest_evalharness.errors import (
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.roster import Roster
-from pytest_evalharness.report.model import remarks
+from pytest_evalharness.report.model import SCOPE, remarks
 from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import Judgement
@@ -140,14 +140,16 @@ class ABResult:
         return f"--eval-num {min(max(needed, asked), LARGEST_REQUEST)} asks again with more games ({needed} for a true lift of {lift})"
 
     def lines(self) -> list[str]:
-        """The numbers under the headline, for people."""
+        """The numbers under the headline, for people, and what must be known beside them."""
+        return [*self._numbers(), *(f"  remark         : {remark}" for remark in remarks(self.to_json()))]
+
+    def _numbers(self) -> list[str]:
         out = [f"  {line}" for line in self.judgement.summary_lines()]
         out += [
             f"  {_arm_line(side, arm)}"
             for side, arm in (("candidate", self.candidate), ("baseline", self.baseline))
         ]
-        out.append("  field          : the effect in this field, not a league rank")
-        out += [f"  remark         : {remark}" for remark in remarks(self.to_json())]
+        out.append(f"  scope          : {SCOPE}")
         return out
 
     def __repr__(self) -> str:
@@ -160,6 +162,7 @@ class ABResult:
         return {
             "name": self.name,
             "headline": self.headline,
+            "lines": self._numbers(),
             "judgement": self.judgement.to_json(),
             "plan": self.plan.to_json(),
             "roster": self.roster.to_json(),

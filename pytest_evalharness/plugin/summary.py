@@ -134,8 +134,19 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     for tone, text in terminal.lines(report):
         terminalreporter.write_line(text, **_COLOURS[tone])
     terminalreporter.write_line(f"files: {relative(run.folder, config)}")
-    if INCONCLUSIVE in terminalreporter.stats:
-        for item in terminalreporter.stats[INCONCLUSIVE]:
-            if config.option.verbose >= 0:
-                terminalreporter.write_line("")
-                terminalreporter.write_line(item.longrepr[2])
+    for result in _worth_telling(terminalreporter, config):
+        terminalreporter.write_line("")
+        terminalreporter.write_line(result)
+
+
+def _worth_telling(reporter: TerminalReporter, config: pytest.Config) -> list[str]:
+    """The whole numbers: of what cannot tell always, of what passed under -v; failures show their own."""
+    if config.option.verbose < 0:
+        return []
+    told = [report.longrepr[2] for report in reporter.stats.get(INCONCLUSIVE, ())]
+    if config.option.verbose > 0:
+        for report in reporter.stats.get("passed", ()):
+            told += [
+                "\n".join([r["headline"], *r["lines"]]) for r in json.loads(getattr(report, RESULTS, "[]"))
+            ]
+    return told

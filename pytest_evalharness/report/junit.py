@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_evalharness.report.model import SCOPE
+
 PREFIX = "evalharness."
 
 
@@ -37,6 +39,7 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         "request_baseline": " ".join(baseline["request_ids"]),
         "server": result["plan"]["server"],
         "attempt": result["attempt"],
+        "scope": SCOPE,
         "run": run_id,
     }
     if judged["verdict"] == "untrustworthy":

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import markdown
-from pytest_evalharness.report.model import CaseReport, Report, remarks
+from pytest_evalharness.report.model import SCOPE, CaseReport, Report, remarks
 
 _WIDE = 400
 _MARKS = {"passed": "✅", "failed": "❌", "inconclusive": "❔", "untrustworthy": "⛔", "skipped": "⏭️"}
@@ -25,7 +25,7 @@ def render(report: Report) -> str:
     ]
     for case in report.cases:
         out += _rows(case)
-    out += ["", "The result is the effect in this field, not a league rank.", ""]
+    out += ["", f"Each difference is {SCOPE}.", ""]
     for case in report.cases:
         told = [remark for result in case.results for remark in remarks(result)]
         out += [f"- {markdown(case.nodeid, _WIDE)}: {markdown(remark, _WIDE)}" for remark in told]

@@ -9,6 +9,7 @@ from typing import Any
 from pytest_evalharness.base.clock import span
 
 SCHEMA = 1
+SCOPE = "the effect in this field, not a league rank"
 EXIT_WORDS = {
     0: "every claim was met",
     1: "a claim was not met, or a test failed",
@@ -80,6 +81,7 @@ class Report:
         return {
             **asdict(self),
             "schema": SCHEMA,
+            "scope": SCOPE,
             "embedded": self.embedded,
             "cases": [
                 {**asdict(case), "results": [dict(result) for result in case.results]} for case in self.cases

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report.model import CaseReport, Report, remarks
+from pytest_evalharness.report.model import SCOPE, CaseReport, Report, remarks
 
 _WIDE = 300
 
@@ -25,6 +25,8 @@ def lines(report: Report) -> Iterator[tuple[str, str]]:
             "unsure",
             "nothing is lost and nothing is posted twice: the same command goes on with these requests",
         )
+    if any(case.results for case in report.cases):
+        yield "plain", f"each difference is {SCOPE}"
     tone = "good" if report.exit_code == 0 else "unsure" if report.exit_code == 10 else "bad"  # noqa: PLR2004
     yield tone, f"exit {report.exit_code}: {report.exit_words}"
 

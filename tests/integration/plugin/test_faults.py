@@ -114,3 +114,32 @@ def test_a_rejected_token_is_never_shown(project, monkeypatch):
     assert "EVH202" in said(result)
     assert "tok_this_is_secret_1234" not in said(result)
     assert project.posted == 0
+
+
+def test_a_total_budget_that_runs_out_leaves_the_request_running(project):
+    project.league.fault("slow-queue=0")
+    project.league.fault("wedged-seat=3")
+    result = project.judge("--eval-total-budget=0.4", "--eval-stall-grace=100")
+    assert result.ret == 11
+    assert "--eval-total-budget" in said(result)
+    assert "still running on the server and was not posted again" in said(result)
+    assert project.posted == 2
+
+
+def test_an_embedded_league_without_its_extra_says_what_to_install(project, monkeypatch):
+    shadow = project.pytester.mkdir("shadow")
+    shadow.joinpath("fastapi.py").write_text("raise ImportError('No module named fastapi')\n")
+    monkeypatch.setenv("PYTHONPATH", str(shadow))
+    result = project.judge(server="embedded")
+    assert result.ret == 11
+    assert "the embedded league did not start" in said(result)
+    assert "pytest-evalharness[arena]" in said(result)
+
+
+def test_an_embedded_league_that_cannot_start_does_not_hang_the_workers(project, monkeypatch):
+    shadow = project.pytester.mkdir("shadow")
+    shadow.joinpath("fastapi.py").write_text("raise ImportError('No module named fastapi')\n")
+    monkeypatch.setenv("PYTHONPATH", str(shadow))
+    result = project.judge("-n", "2", server="embedded")
+    assert result.ret == 11
+    assert "EVH203" in said(result)

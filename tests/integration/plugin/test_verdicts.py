@@ -251,3 +251,18 @@ def test_role(ab):
 """
     )
     assert project.judge().ret == 0
+
+
+def test_verbose_tells_the_numbers_of_what_passed(project):
+    result = project.judge("-v")
+    result.stdout.fnmatch_lines(
+        [
+            "A/B crew: BETTER, *",
+            "*candidate  30/30*(95 % Wilson)",
+            "*wilson-overlap*",
+            "*candidate      : keeper:v2, mean seat score *, kills *, vote timeouts *, request xreq_*",
+            "*not a league rank*",
+        ]
+    )
+    quiet = project.judge("-q")
+    quiet.stdout.no_fnmatch_line("*wilson-overlap*")
