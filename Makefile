@@ -11,11 +11,13 @@ INSTALLED := $(VENV)/.installed
 demo: $(INSTALLED)
 	$(BIN)/evalharness demo
 
+# The slow ones play hundreds of thousands of games: without coverage, which would make each ten times as long.
 test: $(INSTALLED) $(VENV)/.conformance
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n 2 --dist worksteal
+	$(BIN)/coverage run -m pytest -n 2 --dist worksteal -m 'not slow'
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
+	$(BIN)/pytest -n 2 --dist worksteal -m slow
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
