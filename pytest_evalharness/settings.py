@@ -214,8 +214,9 @@ SETTINGS: tuple[Setting, ...] = (
         "target_lift",
         _real(0.0, 1.0, what="between 0 and 1"),
         0.10,
-        "the lift that plans are made for",
+        "the lift that plans are made for, where the mark names none",
         metavar="LIFT",
+        belongs_to_case=True,
     ),
     Setting(
         "dry_run",

@@ -61,7 +61,17 @@ class Entry:
 
 
 class LeagueRun:
-    """All comparisons of a run in this process. Other processes on the same ledger share the work."""
+    """All comparisons of a run in this process. Other processes on the same ledger share the work.
+
+    Args:
+        ledger: the journal.
+        observatory: the client.
+        clock: tells the time, and waits.
+        events: where progress is told.
+        options: what belongs to the run.
+        stop: set by `close`; whoever waits for the server on this run's behalf may share it.
+        on_wait: called between two looks at the journal, in the thread that waits.
+    """
 
     def __init__(
         self,
@@ -71,6 +81,7 @@ class LeagueRun:
         clock: Clock,
         events: EventLog,
         options: RunOptions,
+        stop: threading.Event,
         on_wait: Callable[[], None] = lambda: None,
     ) -> None:
         self._ledger = ledger
@@ -82,7 +93,7 @@ class LeagueRun:
         self._freezer = Freezer(ledger, observatory, clock, options.run_id)
         self._entries: dict[str, Entry] = {}
         self._drivers: dict[str, BlockDriver] = {}
-        self._stop = threading.Event()
+        self._stop = stop
         self._launched = False
 
     # ------------------------------------------------------------- planning

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import IO
 
 from pytest_evalharness.base.clock import Clock
-from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import ServerUnreachable
 from pytest_evalharness.net.errors import NetError
-from pytest_evalharness.net.transport import Transport
+from pytest_evalharness.net.transport import Limits, Transport
 
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 5.0
+_TRIES = 3
 
 
 class EmbeddedServer:
@@ -196,9 +196,12 @@ def await_health(api: str, clock: Clock) -> None:
     Raises:
         ServerUnreachable: it did not answer in time.
     """
-    with Transport(api.removesuffix("/api"), headers={}, clock=clock, rng=random.Random()) as transport:
+    # The address was listening before the server existed, so a refusal means that it will not come: few tries.
+    limits = Limits(read=_READY_SECONDS, total=_READY_SECONDS, tries=_TRIES)
+    root = api.removesuffix("/api")
+    with Transport(root, headers={}, clock=clock, rng=random.Random(), limits=limits) as transport:
         try:
-            transport.get_json("/_arena/health", deadline=Deadline.after(clock, _READY_SECONDS))
+            transport.get_json("/_arena/health")
         except NetError as problem:
             raise ServerUnreachable(
                 f"the embedded league at {api} does not answer: {problem}",

@@ -26,9 +26,6 @@ _COMMAND_LINE_WINS = {
     "opponents": "opponent", "top_n": "top_n", "backend": "backend",
 }  # fmt: skip
 """Mark keyword → setting, where the command line overrides the mark. Each override is printed."""
-_MARK_WINS = ("role", "claim", "rule", "margin", "target_lift")
-"""What belongs to the case: its options only fill what a mark leaves out."""
-
 MARK_HELP = (
     f"{LEAGUE_AB}(role='crew', episodes=30, claim='better', …): a candidate-against-baseline comparison",
     f"{UMBRELLA}: every evaluation case has it, so `-m eval` selects them",
@@ -110,7 +107,7 @@ def _reader(
         key = _COMMAND_LINE_WINS.get(keyword, keyword)
         if keyword not in said:
             return settings[key]
-        if keyword in _MARK_WINS or not settings.commanded(key):
+        if BY_KEY[key].belongs_to_case or not settings.commanded(key):
             return said[keyword]
         ours, theirs = settings[key], said[keyword]
         if ours != (tuple(theirs) if isinstance(theirs, list) else theirs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import secrets
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,6 +59,7 @@ class EvalSession:
         self._ledger: Ledger | None = None
         self._league: LeagueRun | None = None
         self._latest: ABResult | None = None
+        self._stop = threading.Event()  # ends every wait: of the drivers, and between two tries of a call
 
     # --------------------------------------------------------------- server
 
@@ -143,7 +145,7 @@ class EvalSession:
             if self._given_api:
                 self._await_server(root)
         token = load_token(root, environ=environment, clock=self.clock)
-        return Observatory(root, token, clock=self.clock, rng=random.Random())
+        return Observatory(root, token, clock=self.clock, rng=random.Random(), stop=self._stop)
 
     def _start_embedded(self) -> str:
         server = self.embedded_server()
@@ -185,7 +187,11 @@ class EvalSession:
             )  # first: a ledger that cannot be written must be known before anything is asked
             if not self.settings["dry_run"]:
                 self.folder.mkdir(parents=True, exist_ok=True)
-            ledger.start_run(self.run_id, {"server": self.identity, "settings": self.settings.as_plain()})
+            who = self.observatory.whoami()
+            identity = {"subject_type": who.subject_type, "subject_id": who.subject_id}
+            ledger.start_run(
+                self.run_id, {"server": self.identity, "who": identity, "settings": self.settings.as_plain()}
+            )
             self._league = LeagueRun(
                 ledger=ledger,
                 observatory=self.observatory,
@@ -200,6 +206,7 @@ class EvalSession:
                     total_budget=self.settings["total_budget"],
                 ),
                 on_wait=self._waiting,
+                stop=self._stop,
             )
             for case, plan in self.plans.items():
                 self._league.add(case, plan)

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_evalharness.base.clock import iso
 from pytest_evalharness.base.files import readable_json, write_atomic
+from pytest_evalharness.errors import ReportsMissing
 from pytest_evalharness.plugin.outcome import INCONCLUSIVE, RESULTS, outcome_of, tally_of
 from pytest_evalharness.plugin.progress import progress_of
 from pytest_evalharness.plugin.session import EvalSession, existing_session, is_worker, relative
@@ -33,7 +34,8 @@ class Collector:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the call's report, or whichever phase went wrong first."""
         known = self.reports.get(report.nodeid)
-        if (report.when == "call" or not report.passed) and (known is None or known.passed):
+        replaceable = known is None or known.passed or str(known.outcome) == "rerun"
+        if replaceable and (report.when == "call" or not report.passed):
             self.reports[report.nodeid] = report
 
     def cases(self) -> tuple[CaseReport, ...]:
@@ -133,10 +135,20 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     terminalreporter.section(f"evalharness: {report.server}")
     for tone, text in terminal.lines(report):
         terminalreporter.write_line(text, **_COLOURS[tone])
+    if report.missing:
+        terminalreporter.write_line(str(_missing(report)), red=True)
     terminalreporter.write_line(f"files: {relative(run.folder, config)}")
     for result in _worth_telling(terminalreporter, config):
         terminalreporter.write_line("")
         terminalreporter.write_line(result)
+
+
+def _missing(report: Report) -> ReportsMissing:
+    return ReportsMissing(
+        f"{len(report.missing)} of {len(report.missing) + len(report.cases)} eval cases never reported",
+        not_done="they judged nothing, so this run is no pass whatever the others say",
+        next_step="run the same command again: what was posted is found again",
+    )
 
 
 def _worth_telling(reporter: TerminalReporter, config: pytest.Config) -> list[str]:

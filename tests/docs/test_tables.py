@@ -58,7 +58,7 @@ def test_every_keyword_of_the_mark_is_described(pages):
         keyword, relation = code(row[0]), row[3]
         if keyword in marks._COMMAND_LINE_WINS:
             assert relation == f"overrides: `{BY_KEY[marks._COMMAND_LINE_WINS[keyword]].option}`"
-        elif keyword in marks._MARK_WINS:
+        elif keyword in BY_KEY and BY_KEY[keyword].belongs_to_case:
             assert relation == f"fills: `{BY_KEY[keyword].option}`"
         else:
             assert relation == "-"

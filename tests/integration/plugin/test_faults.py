@@ -10,7 +10,7 @@ def said(result):
 def test_a_lost_answer_is_found_again_and_never_posted_twice(project):
     project.league.fault("reset-after-post=2")
     created = project.league.created
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 0
     assert "found its request" in said(result)
     assert project.posted == 2
@@ -19,7 +19,7 @@ def test_a_lost_answer_is_found_again_and_never_posted_twice(project):
 
 def test_a_wedged_seat_fails_loudly(project):
     project.league.fault("wedged-seat=3")
-    result = project.judge("--eval-stall-grace=0.5")
+    result = project.judge_here("--eval-stall-grace=0.5")
     assert result.ret == 11
     assert "is wedged" in said(result)
     assert "one of its seats hangs" in said(result)
@@ -28,7 +28,7 @@ def test_a_wedged_seat_fails_loudly(project):
 
 def test_one_wedged_arm_ends_the_others_wait(project):
     project.league.fault("wedged-seat=0:keeper:v2")
-    result = project.judge("--eval-stall-grace=0.5")
+    result = project.judge_here("--eval-stall-grace=0.5")
     assert result.ret == 11
     assert "the candidate arm" in said(result)
     assert "was cancelled" in said(result)
@@ -36,7 +36,7 @@ def test_one_wedged_arm_ends_the_others_wait(project):
 
 def test_shuffled_seats_make_the_run_untrustworthy(project):
     project.league.fault("shuffled-seats")
-    result = project.judge("--eval-num=5")
+    result = project.judge_here("--eval-num=5")
     assert result.ret == 11
     assert "players did not sit where they were placed" in said(result)
     assert "seat 0 (the tested seat) holds" in said(result)
@@ -45,28 +45,28 @@ def test_shuffled_seats_make_the_run_untrustworthy(project):
 
 def test_a_slow_queue_ends_the_wait_and_the_same_command_goes_on(project):
     project.league.fault("slow-queue=6")
-    result = project.judge("--eval-queue-budget=1")
+    result = project.judge_here("--eval-queue-budget=1")
     assert result.ret == 11
     assert "in the queue and no game has started" in said(result)
     assert "still running on the server" in said(result)
     assert project.posted == 2
     project.league.heal()
-    assert project.judge().ret == 0
+    assert project.judge_here().ret == 0
     assert project.posted == 2
 
 
 def test_a_refused_body_is_told_line_by_line(project):
     project.league.fault("reject-body=422")
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 11
     assert "EVH221" in said(result)
     project.league.heal()
-    assert project.judge().ret == 0, "what was refused exists nowhere, so the same command may post it"
+    assert project.judge_here().ret == 0, "what was refused exists nowhere, so the same command may post it"
 
 
 def test_a_server_that_answers_html(project):
     project.league.fault("html")
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 11
     assert "EVH204" in said(result)
     assert "nothing was submitted" in said(result)
@@ -74,14 +74,14 @@ def test_a_server_that_answers_html(project):
 
 def test_missing_episodes_beyond_ten_percent_are_untrustworthy(project):
     project.league.fault("fail-episodes=4")
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 11
     assert "more than 10 %" in said(result)
 
 
 def test_a_few_missing_episodes_are_counted(project):
     project.league.fault("fail-episodes=2")
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 0
     judged = project.results()["cases"][0]["results"][0]["judgement"]
     assert judged["candidate"]["finished"] == 28
@@ -91,7 +91,7 @@ def test_nobody_listens(project, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as free:
         api = f"http://127.0.0.1:{free.getsockname()[1]}/api"
     monkeypatch.setenv("EVALHARNESS_TOKEN", "tok_for_nobody")
-    result = project.judge(server=api)
+    result = project.judge_here(server=api)
     assert result.ret == 11
     assert "EVH203" in said(result)
     assert "nothing was submitted" in said(result)
@@ -100,7 +100,7 @@ def test_nobody_listens(project, monkeypatch):
 
 def test_no_credentials_for_this_server(project, monkeypatch):
     monkeypatch.setenv("SOFTMAX_CONFIG_DIR", str(project.pytester.path / "nowhere"))
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 11
     assert "softmax set-token TOKEN --server" in said(result)
     assert "EVH201" in said(result)
@@ -109,7 +109,7 @@ def test_no_credentials_for_this_server(project, monkeypatch):
 
 def test_a_rejected_token_is_never_shown(project, monkeypatch):
     monkeypatch.setenv("EVALHARNESS_TOKEN", "tok_this_is_secret_1234")
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 11
     assert "EVH202" in said(result)
     assert "tok_this_is_secret_1234" not in said(result)
@@ -119,7 +119,7 @@ def test_a_rejected_token_is_never_shown(project, monkeypatch):
 def test_a_total_budget_that_runs_out_leaves_the_request_running(project):
     project.league.fault("slow-queue=0")
     project.league.fault("wedged-seat=3")
-    result = project.judge("--eval-total-budget=0.4", "--eval-stall-grace=100")
+    result = project.judge_here("--eval-total-budget=0.4", "--eval-stall-grace=100")
     assert result.ret == 11
     assert "--eval-total-budget" in said(result)
     assert "still running on the server and was not posted again" in said(result)

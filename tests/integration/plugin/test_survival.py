@@ -53,6 +53,7 @@ def test_reruns_read_the_same_evidence(project):
     result = project.judge("--reruns=2", candidate="keeper:v3")
     assert result.ret == 1
     assert project.posted == 2
+    assert [case["outcome"] for case in project.results()["cases"]] == ["failed"]
 
 
 KILLER = """

@@ -21,7 +21,7 @@ def said(result):
     ids=["0", "101", "many", "top-n"],
 )
 def test_a_bad_number_is_a_usage_error(project, workers, arguments, words):
-    result = project.judge(*workers, *arguments)
+    result = project.judge_here(*workers, *arguments)
     assert result.ret == 4
     for word in [*words, "nothing was submitted", "EVH001"]:
         assert word in said(result)
@@ -31,7 +31,7 @@ def test_a_bad_number_is_a_usage_error(project, workers, arguments, words):
 @SERIAL_AND_WORKERS
 def test_a_typo_in_a_mark_gets_a_suggestion(project, workers):
     project.cases("import pytest\n@pytest.mark.league_ab(epsodes=3)\ndef test_typo(ab):\n    ab.require()\n")
-    result = project.judge(*workers)
+    result = project.judge_here(*workers)
     assert result.ret == 4
     assert "did you mean 'episodes'?" in said(result)
     assert project.posted == 0
@@ -39,7 +39,7 @@ def test_a_typo_in_a_mark_gets_a_suggestion(project, workers):
 
 @SERIAL_AND_WORKERS
 def test_a_missing_name_is_told_with_the_option(project, workers):
-    result = project.judge(*workers, candidate=None)
+    result = project.judge_here(*workers, candidate=None)
     assert result.ret == 4
     assert "--candidate=NAME:vN" in said(result)
 
@@ -50,7 +50,7 @@ def test_names_are_needed_only_by_the_selected_cases(project):
         "@pytest.mark.league_ab(candidate_seats={0: 'rival:v3'}, claim='better')\n"
         "def test_swap(ab):\n    ab.require()\n"
     )
-    assert project.judge("-k", "swap", candidate=None).ret == 0
+    assert project.judge_here("-k", "swap", candidate=None).ret == 0
     assert project.posted == 2
 
 
@@ -64,20 +64,20 @@ def test_no_server_was_named(project, workers):
 
 def test_a_setting_from_the_environment_is_named_by_its_variable(project, monkeypatch):
     monkeypatch.setenv("EVALHARNESS_NUM", "many")
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 4
     assert "EVALHARNESS_NUM: 'many' must be a whole number" in said(result)
 
 
 def test_an_unknown_policy_names_the_upload_command(project):
-    result = project.judge(candidate="nope:v1")
+    result = project.judge_here(candidate="nope:v1")
     assert result.ret == 11
     assert "coworld upload-policy IMAGE --name nope" in said(result)
     assert project.posted == 0
 
 
 def test_an_ambiguous_name_lists_the_versions(project):
-    result = project.judge(candidate="keeper")
+    result = project.judge_here(candidate="keeper")
     assert result.ret == 11
     assert "v1" in said(result)
     assert "EVH212" in said(result)
@@ -85,7 +85,7 @@ def test_an_ambiguous_name_lists_the_versions(project):
 
 
 def test_an_opponent_who_is_not_live(project):
-    result = project.judge("--eval-opponent=nobody")
+    result = project.judge_here("--eval-opponent=nobody")
     assert result.ret == 11
     assert "'nobody' is not live" in said(result)
     assert project.posted == 0
@@ -96,14 +96,14 @@ def test_an_opponent_by_name_takes_the_first_open_seat(project):
         "import pytest\n@pytest.mark.league_ab(claim='better')\n"
         "def test_seat(roster):\n    assert roster.opponents[0].player_name == 'rival'\n"
     )
-    result = project.judge("--eval-opponent=rival:v3", "--eval-num=1")
+    result = project.judge_here("--eval-opponent=rival:v3", "--eval-num=1")
     assert "nothing was judged" in said(result)  # the roster was as asserted, and the claim was not looked at
     assert result.ret == 11
 
 
 def test_a_league_with_too_few_live_players(project):
     empty = project.league.empty_division()
-    result = project.judge(f"--eval-division={empty}")
+    result = project.judge_here(f"--eval-division={empty}")
     assert result.ret == 11
     assert "0 live players" in said(result)
     assert project.posted == 0
@@ -119,14 +119,14 @@ def test_collecting_posts_nothing_and_writes_nothing(project):
 @SERIAL_AND_WORKERS
 def test_a_collection_error_posts_nothing(project, workers):
     project.pytester.makepyfile(test_broken="import no_such_module_anywhere\n")
-    result = project.judge(*workers)
+    result = project.judge_here(*workers)
     assert result.ret == 2
     assert project.posted == 0
 
 
 @SERIAL_AND_WORKERS
 def test_a_dry_run_prints_the_plan_and_posts_nothing(project, workers):
-    result = project.judge("--eval-dry-run", *workers)
+    result = project.judge_here("--eval-dry-run", *workers)
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
@@ -143,26 +143,26 @@ def test_a_dry_run_prints_the_plan_and_posts_nothing(project, workers):
 
 
 def test_a_dry_run_that_cannot_resolve_exits_11(project):
-    result = project.judge("--eval-dry-run", candidate="nope:v1")
+    result = project.judge_here("--eval-dry-run", candidate="nope:v1")
     assert result.ret == 11
     assert "1 unresolved" in said(result)
 
 
 def test_the_command_line_wins_over_the_mark_and_says_so(project):
-    result = project.judge("--eval-num=12")
+    result = project.judge_here("--eval-num=12")
     result.stdout.fnmatch_lines(["note: --eval-num 12 overrides episodes=30 of test_evals.py::test_crew"])
     assert project.results()["cases"][0]["results"][0]["plan"]["episodes"] == 12
 
 
 def test_the_umbrella_mark_selects_every_eval_case(project):
     project.pytester.makepyfile(test_plain="def test_plain():\n    pass\n")
-    project.judge("-m", "eval").assert_outcomes(passed=1, deselected=1)
+    project.judge_here("-m", "eval").assert_outcomes(passed=1, deselected=1)
 
 
 def test_a_hostile_player_name_never_reaches_the_terminal_raw(project):
     names = project.league.player_names()
     hostile = [name for name in names if "\x1b" in name]
     assert hostile, "the league should have a player whose name is hostile"
-    result = project.judge("--eval-dry-run", f"--eval-opponent={project.league.version_of(hostile[0])}")
+    result = project.judge_here("--eval-dry-run", f"--eval-opponent={project.league.version_of(hostile[0])}")
     assert result.ret == 0
     assert "\x1b[" not in said(result).replace("\x1b[0m", "").replace("\x1b[1m", "")

@@ -7,7 +7,7 @@ SERIAL_AND_WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=[
 
 @SERIAL_AND_WORKERS
 def test_a_good_edit_passes(project, workers):
-    result = project.judge(*workers)
+    result = project.judge_here(*workers)
     assert result.ret == 0
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["PASSED*A/B crew: BETTER, +*pp [[]+*], */30 vs */30, seats verified"])
@@ -16,7 +16,7 @@ def test_a_good_edit_passes(project, workers):
 
 @SERIAL_AND_WORKERS
 def test_a_bad_edit_fails_and_says_so_in_the_first_line(project, workers):
-    result = project.judge(*workers, candidate="keeper:v3")
+    result = project.judge_here(*workers, candidate="keeper:v3")
     assert result.ret == 1
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
@@ -27,7 +27,7 @@ def test_a_bad_edit_fails_and_says_so_in_the_first_line(project, workers):
 
 @SERIAL_AND_WORKERS
 def test_a_copy_is_refused_before_anything_is_posted(project, workers):
-    result = project.judge(*workers, candidate="keeper-alias:v1")
+    result = project.judge_here(*workers, candidate="keeper-alias:v1")
     assert result.ret == 11
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
@@ -38,7 +38,7 @@ def test_a_copy_is_refused_before_anything_is_posted(project, workers):
 
 @SERIAL_AND_WORKERS
 def test_cannot_tell_is_an_outcome_of_its_own(project, workers):
-    result = project.judge(*workers, "--eval-num=4", "-v")
+    result = project.judge_here(*workers, "--eval-num=4", "-v")
     assert result.ret == 10
     result.stdout.fnmatch_lines(["*INCONCLUSIVE*", "*1 inconclusive*"])
     assert "passed" not in result.outlines[-1]
@@ -46,11 +46,11 @@ def test_cannot_tell_is_an_outcome_of_its_own(project, workers):
 
 @pytest.mark.parametrize(("policy", "code"), [("exit", 10), ("fail", 1), ("pass", 0)])
 def test_what_cannot_tell_does_to_the_exit_code_is_a_choice(project, policy, code):
-    assert project.judge("--eval-num=4", f"--eval-inconclusive={policy}").ret == code
+    assert project.judge_here("--eval-num=4", f"--eval-inconclusive={policy}").ret == code
 
 
 def test_inconclusive_prints_what_it_could_have_seen(project):
-    result = project.judge("--eval-num=4")
+    result = project.judge_here("--eval-num=4")
     result.stdout.fnmatch_lines(
         [
             "*detectable*80 % power*",
@@ -61,7 +61,7 @@ def test_inconclusive_prints_what_it_could_have_seen(project):
 
 
 def test_the_same_version_twice_is_refused(project):
-    result = project.judge(candidate="keeper:v1")
+    result = project.judge_here(candidate="keeper:v1")
     assert result.ret == 11
     result.stdout.fnmatch_lines(["E*one and the same version*"])
     assert project.posted == 0
@@ -83,18 +83,18 @@ def test_second(ab):
 @SERIAL_AND_WORKERS
 def test_a_failure_outranks_untrustworthy(project, workers):
     project.cases(BOTH.format(first="better", more="", swap="keeper-alias:v1"))
-    assert project.judge(*workers, candidate="keeper:v3").ret == 1
+    assert project.judge_here(*workers, candidate="keeper:v3").ret == 1
 
 
 @SERIAL_AND_WORKERS
 def test_untrustworthy_outranks_inconclusive(project, workers):
     project.cases(BOTH.format(first="better", more=", episodes=4", swap="keeper-alias:v1"))
-    assert project.judge(*workers).ret == 11
+    assert project.judge_here(*workers).ret == 11
 
 
 def test_an_ordinary_failing_test_is_still_exit_1(project):
     project.cases("def test_plain():\n    assert 1 == 2\n")
-    assert project.judge().ret == 1
+    assert project.judge_here().ret == 1
 
 
 def test_nothing_judged_is_no_pass(project):
@@ -102,7 +102,7 @@ def test_nothing_judged_is_no_pass(project):
         "import pytest\n@pytest.mark.league_ab(claim='better')\ndef test_forgets(ab):\n    pass\n"
         "@pytest.mark.league_ab(claim='better')\ndef test_never_asks():\n    pass\n"
     )
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 11
     result.stdout.fnmatch_lines(["*nothing was judged*"])
     assert result.parseoutcomes() == {"failed": 2}
@@ -114,7 +114,7 @@ def test_a_bare_assert_is_strict_and_explained(project):
         "@pytest.mark.league_ab(claim='better', episodes=4)\n"
         "def test_bare(ab):\n    assert ab.verdict is Verdict.BETTER\n"
     )
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["E*assert A/B crew: INCONCLUSIVE*", "E*required_n*"])
 
@@ -124,13 +124,15 @@ def test_the_repr_is_the_whole_verdict(project):
         "import pytest\n@pytest.mark.league_ab(claim='better')\n"
         "def test_repr(ab):\n    ab.require()\n    assert ab is None\n"
     )
-    project.judge().stdout.fnmatch_lines(["E*<A/B crew: BETTER, *seats verified; requests xreq_* xreq_*>*"])
+    project.judge_here().stdout.fnmatch_lines(
+        ["E*<A/B crew: BETTER, *seats verified; requests xreq_* xreq_*>*"]
+    )
 
 
 @pytest.mark.parametrize("family", ["xunit1", "xunit2"])
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_junit_carries_the_verdict_without_a_warning(project, family, workers):
-    result = project.judge(*workers, "-W", "error", "-o", f"junit_family={family}")
+    result = project.judge_here(*workers, "-W", "error", "-o", f"junit_family={family}")
     assert result.ret == 0
     (found,) = project.properties()
     assert found["evalharness.verdict"] == "better"
@@ -146,14 +148,14 @@ def test_junit_carries_the_verdict_without_a_warning(project, family, workers):
 
 @SERIAL_AND_WORKERS
 def test_junit_of_an_inconclusive_case_is_skipped_with_the_verdict(project, workers):
-    project.judge(*workers, "--eval-num=4")
+    project.judge_here(*workers, "--eval-num=4")
     (found,) = project.properties()
     assert found["evalharness.verdict"] == "inconclusive"
     assert "<skipped" in project.junit.read_text()
 
 
 def test_junit_of_a_refused_case_is_an_error_that_begins_with_the_reason(project):
-    project.judge(candidate="keeper-alias:v1")
+    project.judge_here(candidate="keeper-alias:v1")
     text = project.junit.read_text()
     assert "<error" in text
     assert "<failure" not in text
@@ -161,7 +163,7 @@ def test_junit_of_a_refused_case_is_an_error_that_begins_with_the_reason(project
 
 
 def test_the_files_of_a_run(project):
-    project.judge()
+    project.judge_here()
     report = project.results()
     assert report["exit_code"] == 0
     assert report["cases"][0]["results"][0]["judgement"]["verdict"] == "better"
@@ -184,7 +186,7 @@ def test_fixtures(candidate, baseline, roster, observatory, ab):
     ab.require()
 """
     )
-    assert project.judge().ret == 0
+    assert project.judge_here().ret == 0
 
 
 def test_layouts_that_marks_cannot_express(project):
@@ -198,7 +200,7 @@ def test_two_seats(arm, compare):
     found.require()
 """
     )
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 0
     result.stdout.fnmatch_lines(["PASSED*A/B crew: BETTER*"])
     assert project.posted == 2
@@ -212,7 +214,7 @@ def test_neighbour(arm, compare):
     found.require("better", "worse", "equivalent", "inconclusive")
 """
     )
-    result = project.judge("-s")
+    result = project.judge_here("-s")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["evalharness: candidate keeper:v1: posted as xreq_*"])
 
@@ -224,7 +226,7 @@ def test_copy(arm, compare):
     compare(arm({0: "keeper:v1"}), arm({0: "keeper-alias:v1"}), seat=0).require()
 """
     )
-    result = project.judge()
+    result = project.judge_here()
     assert result.ret == 11
     result.stdout.fnmatch_lines(["UNTRUSTWORTHY*are the same build under two names*", "exit 11*"])
 
@@ -234,7 +236,7 @@ def test_a_skipped_claim_is_no_met_claim(project):
         "import pytest\n@pytest.mark.skip(reason='not today')\n@pytest.mark.league_ab(claim='better')\n"
         "def test_later(ab):\n    ab.require()\n"
     )
-    assert project.judge().ret == 10
+    assert project.judge_here().ret == 10
     assert project.posted == 0
 
 
@@ -250,11 +252,11 @@ def test_role(ab):
     ab.require("better", "worse", "equivalent", "inconclusive")
 """
     )
-    assert project.judge().ret == 0
+    assert project.judge_here().ret == 0
 
 
 def test_verbose_tells_the_numbers_of_what_passed(project):
-    result = project.judge("-v")
+    result = project.judge_here("-v")
     result.stdout.fnmatch_lines(
         [
             "A/B crew: BETTER, *",
@@ -264,5 +266,5 @@ def test_verbose_tells_the_numbers_of_what_passed(project):
             "*not a league rank*",
         ]
     )
-    quiet = project.judge("-q")
+    quiet = project.judge_here("-q")
     quiet.stdout.no_fnmatch_line("*wilson-overlap*")

@@ -8,7 +8,7 @@ from pytest_evalharness.report.junit import properties
 NAMES = [
     "verdict", "decision", "claim", "rule", "reason", "separated", "effect", "ci_low", "ci_high", "p",
     "wins_candidate", "n_candidate", "wins_baseline", "n_baseline", "request_candidate", "request_baseline", "server",
-    "attempt", "run",
+    "attempt", "scope", "run",
 ]  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def test_the_values(compared):
         "separated": "none", "effect": "-0.3", "ci_low": values["ci_low"], "ci_high": values["ci_high"],
         "p": values["p"], "wins_candidate": "8", "n_candidate": "30", "wins_baseline": "17", "n_baseline": "30",
         "request_candidate": "xreq_c1 xreq_c2", "request_baseline": "xreq_b", "server": "embedded:2026",
-        "attempt": "1", "run": "run-1",
+        "attempt": "1", "scope": "the effect in this field, not a league rank", "run": "run-1",
     }  # fmt: skip
     assert -0.6 < float(values["ci_low"]) < -0.3 < float(values["ci_high"]) < 0
     assert 0 < float(values["p"]) < 0.05

@@ -116,7 +116,8 @@ def test_every_word_that_the_driver_says_is_known():
 
     said = set(findall(r'say\(\s*"(\w+)"', Path(drive.__file__).read_text()))
     assert "progress" in said
-    assert all(progress.line(event(what)) for what in said)
+    silent = {"posting"}  # kept for the reader who asks what still runs; a line would say nothing yet
+    assert {what for what in said if not progress.line(event(what))} == silent
 
 
 @pytest.mark.parametrize("what", [*WHATS, "progress"])
