@@ -4,6 +4,7 @@ import json
 import os
 import urllib.request
 import xml.etree.ElementTree as ET
+import zlib
 from dataclasses import dataclass
 
 import pytest
@@ -116,8 +117,11 @@ class Posted:
 class Project:
     """A user's project: cases, and the command line that judges them."""
 
-    def __init__(self, pytester, league):
+    def __init__(self, pytester, league, name):
         self.pytester = pytester
+        # The league's games follow from what is asked and how often it was asked before. A tick limit of its own gives
+        # every test its own games, whatever ran before it on the same server.
+        self.ticks = 10_000 + zlib.crc32(name.encode()) % 5_000
         self.league = league
         self.home = pytester.path / ".evalharness"
         self.junit = pytester.path / "report.xml"
@@ -144,6 +148,7 @@ class Project:
     def command(self, *more, candidate="keeper:v2", baseline="keeper:v1", server=None):
         names = [f"--candidate={candidate}"] if candidate else []
         names += [f"--baseline={baseline}"] if baseline else []
+        names.append(f"--eval-ticks={self.ticks}")
         without = [word for name in UNUSED for word in ("-p", f"no:{name}")]
         return [
             *without,
@@ -175,5 +180,5 @@ class Project:
 
 
 @pytest.fixture
-def project(pytester, league, monkeypatch):
-    return Project(pytester, league).environment(monkeypatch).cases(CREW)
+def project(request, pytester, league, monkeypatch):
+    return Project(pytester, league, request.node.name).environment(monkeypatch).cases(CREW)

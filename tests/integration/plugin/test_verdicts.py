@@ -260,7 +260,7 @@ def test_verbose_tells_the_numbers_of_what_passed(project):
     result.stdout.fnmatch_lines(
         [
             "A/B crew: BETTER, *",
-            "*candidate  30/30*(95 % Wilson)",
+            "*candidate  */30*(95 % Wilson)",
             "*wilson-overlap*",
             "*candidate      : keeper:v2, mean seat score *, kills *, vote timeouts *, request xreq_*",
             "*not a league rank*",
