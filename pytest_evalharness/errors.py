@@ -28,8 +28,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pytest_evalharness.base.text import redact
-
 
 class EvalHarnessError(Exception):
     """The root. Catch it to catch everything this package raises on purpose.
@@ -44,6 +42,8 @@ class EvalHarnessError(Exception):
     exit_code: ClassVar[int] = 11
 
     def __init__(self, what: str, *, not_done: str = "", next_step: str = "") -> None:
+        from pytest_evalharness.base.text import redact  # here: errors are imported in every pytest run
+
         self.what = redact(what)
         self.not_done = redact(not_done)
         self.next_step = redact(next_step)

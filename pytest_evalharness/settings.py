@@ -5,12 +5,10 @@ Secrets are not settings. They come from the environment or the credential file,
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_evalharness.errors import UsageError
 
@@ -82,12 +80,19 @@ def _real(low: float, high: float, *, what: str) -> Callable[[str], float]:
 def _choice(*words: str) -> Callable[[str], str]:
     def parse(raw: str) -> str:
         if raw not in words:
-            near = difflib.get_close_matches(raw, words, 1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            near = _near(raw, words)
+            hint = f" (did you mean {near!r}?)" if near else ""
             raise ValueError(f"must be one of {', '.join(words)}{hint}")
         return raw
 
     return parse
+
+
+def _near(word: str, known: Sequence[str]) -> str:
+    """The known word that was probably meant, or an empty string."""
+    import difflib  # only mistakes need it
+
+    return next(iter(difflib.get_close_matches(word, known, 1)), "")
 
 
 def _yes(raw: str) -> bool:
@@ -102,8 +107,7 @@ def _yes(raw: str) -> bool:
 _seconds = _real(0.0, 1e9, what="a positive number of seconds")
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """One setting: its key, how to read it, its default, and its help."""
 
     key: str
@@ -285,14 +289,13 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     lines = []
     for name in sorted(environment):
         if name.startswith("EVALHARNESS_") and name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            near = _near(name, sorted(known))
+            hint = f"; did you mean {near}?" if near else ""
             lines.append(f"the environment variable {name} is no setting and was ignored{hint}")
     return lines
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(NamedTuple):
     """A value and where it came from."""
 
     value: Any

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +46,8 @@ def validate(mark: pytest.Mark, nodeid: str) -> None:
         raise _wrong(nodeid, f"{LEAGUE_AB} takes keywords only, not {mark.args[0]!r}")
     for keyword in mark.kwargs:
         if keyword not in _KEYWORDS:
+            import difflib  # only mistakes need it
+
             near = difflib.get_close_matches(keyword, _KEYWORDS, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; it knows {', '.join(_KEYWORDS)}"
             raise _wrong(nodeid, f"{LEAGUE_AB} has no keyword {keyword!r}{hint}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_evalharness.base.events import EventReader
 from pytest_evalharness.plugin.outcome import tally_of
 from pytest_evalharness.plugin.session import EvalSession, existing_session, is_worker, session_of
 
@@ -25,6 +24,8 @@ class Progress:
     """Reads a run's events and prints them."""
 
     def __init__(self, config: pytest.Config, run: EvalSession) -> None:
+        from pytest_evalharness.base.events import EventReader
+
         self.config = config
         self.run = run
         self.reader = EventReader(run.events.path)

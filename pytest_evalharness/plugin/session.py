@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import secrets
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -13,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_evalharness.base.clock import SystemClock
-from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.plugin.options import settings_of
 from pytest_evalharness.settings import EMBEDDED, Settings
@@ -41,6 +37,9 @@ class EvalSession:
     """
 
     def __init__(self, config: pytest.Config) -> None:
+        from pytest_evalharness.base.clock import SystemClock
+        from pytest_evalharness.base.events import EventLog
+
         worker = getattr(config, "workerinput", {}).get(WORKER_KEY, {})
         self.config = config
         self.settings: Settings = settings_of(config)
@@ -134,6 +133,8 @@ class EvalSession:
         return self._observatory
 
     def _connect(self) -> Observatory:
+        import random
+
         from pytest_evalharness.observatory.client import Observatory
         from pytest_evalharness.observatory.credentials import load_token
 
@@ -229,6 +230,8 @@ class EvalSession:
 
 def new_run_id() -> str:
     """A name that sorts by time and is unique on a machine."""
+    import secrets
+
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 

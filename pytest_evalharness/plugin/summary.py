@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_evalharness.base.clock import iso
-from pytest_evalharness.base.files import readable_json, write_atomic
 from pytest_evalharness.errors import ReportsMissing
 from pytest_evalharness.plugin.outcome import INCONCLUSIVE, RESULTS, outcome_of, tally_of
 from pytest_evalharness.plugin.progress import progress_of
@@ -79,6 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def build(config: pytest.Config, run: EvalSession, exit_code: int) -> Report:
     """The report of this run."""
+    from pytest_evalharness.base.clock import iso
     from pytest_evalharness.report.model import Report
 
     tally = tally_of(config)
@@ -112,6 +111,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if not tally_of(config).collected and not config.stash[_COLLECTOR].cases():
         return
     report = config.stash[_REPORT] = build(config, run, int(session.exitstatus))
+    from pytest_evalharness.base.files import readable_json, write_atomic
     from pytest_evalharness.report import markdown
 
     write_atomic(run.folder / "results.json", readable_json(report.to_json()))
