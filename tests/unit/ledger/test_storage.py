@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -78,9 +79,9 @@ def test_damage_found_later_is_told_too(tmp_path):
     opened.close()
     path = tmp_path / "ledger.sqlite"
     data = bytearray(path.read_bytes())
-    page = int(
-        sqlite3.connect(path).execute("SELECT rootpage FROM sqlite_master WHERE name='runs'").fetchone()[0]
-    )
+    with closing(sqlite3.connect(path)) as connection:
+        row = connection.execute("SELECT rootpage FROM sqlite_master WHERE name='runs'").fetchone()
+    page = int(row[0])
     data[(page - 1) * 4096 : page * 4096] = b"\xa5" * 4096
     path.write_bytes(data)
     opened = Storage(tmp_path, 0.0)
