@@ -239,7 +239,7 @@ def test_once_stopped_nothing_waits(connect, serve, wire, clock):
         ('{"entries": [1, 2', "application/json", "application/json"),
         ("", "", "(empty)"),
         ('{"score": NaN}', "application/json", "NaN is no JSON number"),
-        ("[" * 400_000, "application/json", "nested too deeply"),
+        ("[" * 4000, "application/json", "no JSON"),  # too deep for Python 3.11, unfinished for 3.13
         (b"\xff\xfe\x00", "application/json", "no JSON"),
         ("\x1b]0;owned\x07", "text/plain", "\ufffd]0;owned\ufffd"),
     ],
