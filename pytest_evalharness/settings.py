@@ -200,10 +200,10 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "rule",
-        _choice("score", "overlap"),
+        _choice("score", "overlap", "newcombe", "exact", "bayes"),
         None,
-        "the deciding rule where the mark names none",
-        metavar="score|overlap",
+        "the deciding rule where the mark names none; `bayes` reports and never decides",
+        metavar="RULE",
         belongs_to_case=True,
     ),
     Setting(

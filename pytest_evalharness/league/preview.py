@@ -27,7 +27,12 @@ def lines(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets
     """The plan of one comparison, a line at a time. Names of players are made harmless."""
     declared = plan.declaration
     margin = f" within {declared.margin:.2f}" if declared.margin is not None else ""
-    yield f"claim      {declared.claim}{margin}, decided by the {declared.rule} rule at alpha {declared.alpha:g}"
+    by = (
+        f"decided by the {declared.rule} rule"
+        if declared.rule.decides
+        else f"left open: the {declared.rule} rule is report only,"
+    )
+    yield f"claim      {declared.claim}{margin}, {by} at alpha {declared.alpha:g}"
     where = (
         printable(plan.server)
         if plan.server.startswith("embedded:")

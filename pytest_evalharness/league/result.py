@@ -133,8 +133,13 @@ class ABResult:
 
     def _larger(self) -> str:
         """What would decide it: more games if the service gives them in one request."""
-        needed, asked = self.judgement.required_n.score, self.plan.episodes
-        lift = f"{self.plan.declaration.target_lift:.2f}"
+        declared = self.plan.declaration
+        if not declared.rule.decides:
+            return (
+                f'declare a rule that decides, such as rule="score": the {declared.rule} rule is report only'
+            )
+        needed, asked = self.judgement.required_n.under(declared.rule), self.plan.episodes
+        lift = f"{declared.target_lift:.2f}"
         if asked >= LARGEST_REQUEST or needed is None:
             return f"accept that {asked} games cannot tell; a true lift of {lift} needs {needed or 'more'} an arm"
         return f"--eval-num {min(max(needed, asked), LARGEST_REQUEST)} asks again with more games ({needed} for a true lift of {lift})"

@@ -27,14 +27,15 @@ def games_formula(
 
     In words: `(z_a sqrt(2 m (1-m)) + z_b sqrt(p1 q1 + p2 q2))^2 / (p1 - p2)^2`, m the mean rate. For the rule
     "overlap" z_a is larger by sqrt(2), because non-overlap of two equal arms' intervals is that z test.
-    Within 4 games of exact enumeration below 400 games, and within .6 % beyond.
+    Within 4 games of exact enumeration below 400 games, and within .6 % beyond; the rules "newcombe" and "exact"
+    share the score test's z_a, and the latter asks for a few games more than it says.
 
     Args:
         p_base: Baseline win rate in [0, 1].
         p_cand: Candidate win rate in [0, 1], different from p_base.
         alpha: Two-sided level, inside (0, 1).
         power: Wanted probability of the right verdict, inside (0, 1).
-        rule: "score" or "overlap".
+        rule: "score", "overlap", "newcombe" or "exact".
 
     Returns:
         A positive, finite number of games.
@@ -77,7 +78,7 @@ def required_n(
         lift: The true difference to be found, inside (-1, 1) and not 0; its sign is the direction.
         alpha: Two-sided level.
         power: Wanted probability of the right verdict.
-        rule: "score" or "overlap".
+        rule: "score", "overlap", "newcombe" or "exact".
 
     Returns:
         A whole number of games per arm, or None when the lift fits on neither side of the baseline rate.
@@ -116,7 +117,7 @@ def exact_power(
         p_base: True win rate of the baseline in [0, 1].
         n_c: Games of the candidate, at least 1.
         n_b: Games of the baseline; those of the candidate when left out.
-        rule: "score" or "overlap".
+        rule: "score", "overlap", "newcombe" or "exact".
         alpha: Two-sided level.
 
     Returns:
@@ -154,7 +155,7 @@ def detectable_lift(
         p_base: True win rate of the baseline in [0, 1].
         n_c: Games of the candidate, at least 1.
         n_b: Games of the baseline; those of the candidate when left out.
-        rule: "score" or "overlap".
+        rule: "score", "overlap", "newcombe" or "exact".
         alpha: Two-sided level.
         power: Wanted probability of the verdict "better".
 
@@ -212,8 +213,8 @@ def _lift_by_formula(p_base: float, games: float, rule: RuleName, alpha: float, 
 
 def _strictness(rule: str) -> float:
     """By how much a rule's critical value exceeds that of its level, for equal arms."""
-    if rule == "score":
+    if rule in ("score", "newcombe", "exact"):
         return 1.0
     if rule == "overlap":
         return SQRT2
-    raise ValueError(f"rule must be 'score' or 'overlap', got {rule!r}")
+    raise ValueError(f"rule must be one of score, overlap, newcombe, exact, got {rule!r}")

@@ -12,8 +12,8 @@ from pytest_evalharness.stats import enumeration, power
 from pytest_evalharness.stats.normal import critical
 from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.claim import Declaration
-from pytest_evalharness.verdict.counts import Counts, wilson_of
-from pytest_evalharness.verdict.words import Decision, Verdict
+from pytest_evalharness.verdict.counts import Counts
+from pytest_evalharness.verdict.words import Decision, Separated, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,11 @@ def outcome_chances(
     at_least = enumeration.upper_sums(enumeration.binomial(n_c, p_c))
     verdicts: dict[Verdict, list[float]] = {v: [] for v in Verdict if v is not Verdict.UNTRUSTWORTHY}
     decisions: dict[Decision, list[float]] = {d: [] for d in Decision if d is not Decision.UNTRUSTWORTHY}
-    for x_b, cuts in enumerate(_cuts(declaration, n_c, n_b)):
-        for start, stop in pairwise(cuts):
+    tipping = _Tipping(declaration, n_c, n_b)
+    for x_b in range(n_b + 1):
+        for start, stop in pairwise(tipping.cuts(x_b)):
             chance = mass_b[x_b] * (at_least[start] - at_least[stop])
-            verdict, decision = _outcome(declaration, Counts(start, n_c, x_b, n_b))
+            verdict, decision = tipping.outcome(Counts(start, n_c, x_b, n_b))
             verdicts[verdict].append(chance)
             decisions[decision].append(chance)
     return Chances(
@@ -75,25 +76,46 @@ def outcome_chances(
     )
 
 
-def _outcome(declaration: Declaration, counts: Counts) -> tuple[Verdict, Decision]:
-    verdict = rules.read(counts, declaration).verdict
-    apart = rules.separation(*wilson_of(counts, declaration.alpha))
-    return verdict, rules.decide(
-        declaration, verdict, apart, rules.margins(counts, declaration), counts.fewest
-    )
+class _Tipping:
+    """The counts at which some test tips over. The tests themselves, the exact one above all, are asked once."""
+
+    def __init__(self, declaration: Declaration, n_c: int, n_b: int) -> None:
+        self._declaration = declaration
+        self._n_c, self._n_b = n_c, n_b
+        alpha, margin = declaration.alpha, declaration.margin
+        self._rule = enumeration.winning_counts(n_c, n_b, rules.deciding(declaration.rule), alpha)
+        self._apart = enumeration.winning_counts(n_c, n_b, "overlap", alpha)
+        few = min(n_c, n_b) < rules.SMALL
+        self._agreeing = enumeration.winning_counts(n_c, n_b, "exact", alpha) if few else self._rule
+        self._all = [self._rule, self._apart, self._agreeing]
+        if margin is not None:
+            bar = critical(2.0 * alpha)
+            self._all += [enumeration.shifted_counts(n_c, n_b, -margin, z) for z in (bar, -bar)]
+
+    def cuts(self, x_b: int) -> Sequence[int]:
+        """The candidate counts at which an outcome may change: 0, ..., n_c + 1."""
+        n_c = self._n_c
+        rising = (up[x_b] for up in self._all)
+        # Every test has a mirror image that counts losses.
+        falling = (n_c + 1 - up[self._n_b - x_b] for up in self._all)
+        return sorted({0, n_c + 1, *rising, *falling})
+
+    def outcome(self, counts: Counts) -> tuple[Verdict, Decision]:
+        """What these counts come to; every count up to the next cut comes to the same."""
+        declaration = self._declaration
+        towards = self._towards(self._rule, counts) if declaration.rule.decides else 0
+        agrees = self._towards(self._agreeing, counts) == towards
+        verdict = rules.conclude(counts, declaration, towards, agrees=agrees).verdict
+        apart = _APART[self._towards(self._apart, counts)]
+        return verdict, rules.decide(
+            declaration, verdict, apart, rules.margins(counts, declaration), counts.fewest
+        )
+
+    def _towards(self, up: Sequence[int], counts: Counts) -> int:
+        """+1 or -1 where a test sees the candidate better or worse."""
+        if counts.x_c >= up[counts.x_b]:
+            return 1
+        return -1 if counts.x_c <= counts.n_c - up[counts.n_b - counts.x_b] else 0
 
 
-def _cuts(declaration: Declaration, n_c: int, n_b: int) -> Sequence[Sequence[int]]:
-    """For each baseline count, the candidate counts at which an outcome may change: 0, ..., n_c + 1."""
-    if min(n_c, n_b) < rules.SMALL:
-        return [range(n_c + 2)] * (n_b + 1)  # an exact test has a say, table by table
-    alpha, margin = declaration.alpha, declaration.margin
-    rising = [enumeration.winning_counts(n_c, n_b, rule, alpha) for rule in ("score", "overlap")]
-    if margin is not None:
-        bar = critical(2.0 * alpha)
-        rising += [enumeration.shifted_counts(n_c, n_b, -margin, z) for z in (bar, -bar)]
-    # Every test has a mirror image that counts losses.
-    return [
-        sorted({0, n_c + 1, *(up[x_b] for up in rising), *(n_c + 1 - up[n_b - x_b] for up in rising)})
-        for x_b in range(n_b + 1)
-    ]
+_APART = {1: Separated.CANDIDATE, 0: Separated.NONE, -1: Separated.BASELINE}

@@ -35,8 +35,14 @@ class Comparison(Protocol):
     def exact_p(self) -> float:
         """The p-value that must agree when games are few."""
 
+    def guaranteed_p(self) -> float:
+        """The p-value of an exact test that never rejects more often than its level: the rule "exact"."""
+
     def interval(self, alpha: float) -> Interval:
         """The score interval for the difference."""
+
+    def newcombe(self, alpha: float) -> Interval:
+        """Newcombe's interval for the difference."""
 
     def extremes(self, missing_c: int, missing_b: int) -> tuple[Self, Self]:
         """The counts with the missing games all against the candidate, and all for it."""
@@ -78,9 +84,17 @@ class Counts:
         """Barnard's test."""
         return exact.barnard(self.x_c, self.n_c, self.x_b, self.n_b)
 
+    def guaranteed_p(self) -> float:
+        """Barnard's test."""
+        return self.exact_p()
+
     def interval(self, alpha: float) -> Interval:
         """Miettinen and Nurminen's interval."""
         return difference.miettinen_nurminen(self.x_c, self.n_c, self.x_b, self.n_b, alpha)
+
+    def newcombe(self, alpha: float) -> Interval:
+        """Newcombe's hybrid interval, his method 10."""
+        return difference.newcombe(self.x_c, self.n_c, self.x_b, self.n_b, alpha)
 
     def extremes(self, missing_c: int, missing_b: int) -> tuple[Counts, Counts]:
         """The counts with the missing games all against the candidate, and all for it."""
@@ -133,9 +147,17 @@ class Pairs:
         """McNemar's mid-p test."""
         return paired.mcnemar_midp(self.only_c, self.only_b)
 
+    def guaranteed_p(self) -> float:
+        """McNemar's exact test: the mid-p version keeps its level on average only."""
+        return paired.mcnemar_exact(self.only_c, self.only_b)
+
     def interval(self, alpha: float) -> Interval:
         """Tango's interval."""
         return paired.tango(self.both, self.only_c, self.only_b, self.neither, alpha)
+
+    def newcombe(self, alpha: float) -> Interval:
+        """Newcombe's interval for pairs, his method 10."""
+        return paired.newcombe_paired(self.both, self.only_c, self.only_b, self.neither, alpha)
 
     def extremes(self, missing_c: int, missing_b: int) -> tuple[Pairs, Pairs]:
         """The pairs with every incomplete one won by the baseline alone, and by the candidate alone."""

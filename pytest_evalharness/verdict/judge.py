@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from pytest_evalharness.stats import missing, paired, power
 from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Comparison, Counts, Interval, Pairs, wilson_of
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
-from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Judgement
+from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Judgement, Number
 from pytest_evalharness.verdict.words import Reason, Rule, Sensitivity, Verdict
+
+if TYPE_CHECKING:
+    from pytest_evalharness.stats.enumeration import RuleName
 
 _ASYMMETRY = 0.05
 _ANYTHING: Interval = (-1.0, 1.0)
@@ -63,12 +67,11 @@ def judge(
     broken = (*trust, *_distrust(candidate, baseline, sensitivity))
     verdict = Verdict.UNTRUSTWORTHY if broken else reading.verdict
     lift = declaration.target_lift if diff is None or diff >= 0.0 else -declaration.target_lift
-    required = ByRule(
-        *(
-            power.required_n(baseline.wins, baseline.finished, lift, alpha=alpha, rule=rule)
-            for rule in ("score", "overlap")
-        )
+    required: ByRule[int] = _by_rule(
+        declaration,
+        lambda rule: power.required_n(baseline.wins, baseline.finished, lift, alpha=alpha, rule=rule),
     )
+    p_better, expected_loss = _posterior(declaration, counts)
     rate = power.shrunk_rate(baseline.wins, baseline.finished)
     return Judgement(
         declaration=declaration,
@@ -81,7 +84,7 @@ def judge(
         verified=tuple(verified),
         statistical_verdict=reading.verdict,
         diff=diff,
-        ci=counts.interval(alpha) if playable else _ANYTHING,
+        ci=_interval(declaration, counts) if playable else _ANYTHING,
         ci_margin=counts.interval(2.0 * alpha) if playable else _ANYTHING,
         p=counts.p() if playable else 1.0,
         p_exact=reading.p_exact,
@@ -95,11 +98,13 @@ def judge(
         best_case=best,
         required_n=required,
         required_pairs=_required_pairs(pairs, lift, alpha),
-        configs_to_pool=_configs(required.overlap if declaration.rule is Rule.OVERLAP else required.score),
-        detectable_lift=_detectable(rate, arms, alpha),
-        detectable_loss=_detectable(1.0 - rate, arms, alpha),
+        configs_to_pool=_configs(required.under(declaration.rule)),
+        detectable_lift=_detectable(rate, arms, declaration),
+        detectable_loss=_detectable(1.0 - rate, arms, declaration),
         planning_rate=rate,
         ceiling=ceiling,
+        p_better=p_better,
+        expected_loss=expected_loss,
     )
 
 
@@ -161,13 +166,39 @@ def _configs(required: int | None) -> int | None:
     return math.ceil(required / MOST_GAMES) if required is not None and required > MOST_GAMES else None
 
 
-def _detectable(rate: float, arms: tuple[ArmEvidence, ArmEvidence], alpha: float) -> ByRule[float]:
+def _detectable(
+    rate: float, arms: tuple[ArmEvidence, ArmEvidence], declaration: Declaration
+) -> ByRule[float]:
     n_c, n_b = (arm.finished for arm in arms)
     if n_c == 0 or n_b == 0:
         return ByRule()
-    return ByRule(
-        *(power.detectable_lift(rate, n_c, n_b, rule=rule, alpha=alpha) for rule in ("score", "overlap"))
+    return _by_rule(
+        declaration,
+        lambda rule: power.detectable_lift(rate, n_c, n_b, rule=rule, alpha=declaration.alpha),
     )
+
+
+def _by_rule(declaration: Declaration, number: Callable[[RuleName], Number | None]) -> ByRule[Number]:
+    """A planning number under the score rule, the overlap rule and the declared one."""
+    names: set[RuleName] = {"score", "overlap", rules.deciding(declaration.rule)}
+    return ByRule(**{name: number(name) for name in names})
+
+
+def _interval(declaration: Declaration, counts: Comparison) -> Interval:
+    """The interval that the declared rule reads; an interval that contradicted its verdict would help nobody."""
+    if declaration.rule is Rule.NEWCOMBE:
+        return counts.newcombe(declaration.alpha)
+    return counts.interval(declaration.alpha)
+
+
+def _posterior(declaration: Declaration, counts: Comparison) -> tuple[float | None, Interval | None]:
+    """P(better) and the expected loss of either choice: only where they were asked for, because they load scipy."""
+    if declaration.rule is not Rule.BAYES or counts.fewest == 0:
+        return None, None
+    from pytest_evalharness.stats import bayes
+
+    (x_c, n_c), (x_b, n_b) = counts.arms
+    return bayes.probability_better(x_c, n_c, x_b, n_b), bayes.expected_loss(x_c, n_c, x_b, n_b)
 
 
 def _counts(

@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Interval, Pairs
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
-from pytest_evalharness.verdict.words import Decision, Sensitivity, Separated, Verdict
+from pytest_evalharness.verdict.rules import deciding
+from pytest_evalharness.verdict.words import Decision, Rule, Sensitivity, Separated, Verdict
 
 SCHEMA = 1
 MOST_GAMES = 100  # one request plays no more, so a larger `required_n` means several
@@ -19,14 +20,29 @@ Number = TypeVar("Number", int, float)
 
 @dataclass(frozen=True, slots=True)
 class ByRule(Generic[Number]):
-    """One planning number under both rules; None where no number of games or no lift would do."""
+    """One planning number by rule; None where no number of games or no lift would do.
+
+    Those of `score` and `overlap` are always computed, `newcombe` and `exact` where they are the declared rule.
+    """
 
     score: Number | None = None
     overlap: Number | None = None
+    newcombe: Number | None = None
+    exact: Number | None = None
+
+    def under(self, rule: Rule) -> Number | None:
+        """The number that belongs to a declared rule; the score rule's for one that decides nothing."""
+        found: Number | None = getattr(self, deciding(rule))
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """Plain values under sorted keys."""
-        return {"overlap": self.overlap, "score": self.score}
+        return {
+            "exact": self.exact,
+            "newcombe": self.newcombe,
+            "overlap": self.overlap,
+            "score": self.score,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +63,12 @@ class Judgement:
         verified: Names of the checks that were made and passed, such as "seats".
         statistical_verdict: What the counts alone would say, trust left aside.
         diff: Candidate's minus baseline's win rate, or None without games in both arms.
-        ci: Score interval for the difference at 1 - alpha (95 %): Miettinen-Nurminen, or Tango for pairs.
+        ci: Interval for the difference at 1 - alpha (95 %): Newcombe's under the rule "newcombe", else the score
+            interval (Miettinen-Nurminen, or Tango for pairs).
         ci_margin: Score interval for the difference at 1 - 2 alpha (90 %), on which margins are judged.
-        p: The p-value that belongs to `ci`: N-1 score test, or McNemar for pairs.
-        p_exact: Barnard's p-value (McNemar's mid-p for pairs) where it had to agree (5 to 9 games), else None.
+        p: The p-value that belongs to the score interval: N-1 score test, or McNemar for pairs.
+        p_exact: Barnard's p-value where it had to agree (5 to 9 games; McNemar's mid-p for pairs) or to decide
+            (the rule "exact"; McNemar's exact p for pairs), else None.
         wilson_candidate: The candidate's Wilson interval.
         wilson_baseline: The baseline's Wilson interval.
         separated: Whose Wilson interval lies wholly above the other's.
@@ -67,6 +85,8 @@ class Judgement:
         detectable_loss: Smallest true loss they find, by rule.
         planning_rate: The baseline rate those two and `required_n` assume.
         ceiling: Both arms win at least 95 %, or at most 5 %.
+        p_better: Posterior probability that the candidate is the better arm, Jeffreys priors; under the rule "bayes".
+        expected_loss: What choosing the candidate, and choosing the baseline, would cost on average; likewise.
     """
 
     declaration: Declaration
@@ -98,6 +118,8 @@ class Judgement:
     detectable_loss: ByRule[float]
     planning_rate: float
     ceiling: bool
+    p_better: float | None = None
+    expected_loss: Interval | None = None
 
     def headline(self, name: str) -> str:
         """The first line of every message: decision and numbers.
@@ -135,6 +157,8 @@ class Judgement:
             raise ValueError(f"a judgement of schema {schema!r} cannot be read, only {SCHEMA}")
         for name in ("ci", "ci_margin", "wilson_candidate", "wilson_baseline"):
             values[name] = tuple(values[name])
+        if values.get("expected_loss") is not None:
+            values["expected_loss"] = tuple(values["expected_loss"])
         for name in ("required_n", "detectable_lift", "detectable_loss"):
             values[name] = ByRule(**values[name])
         for name in ("verdict", "statistical_verdict", "worst_case", "best_case"):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from pytest_evalharness.stats import proportions
 from pytest_evalharness.stats.normal import critical
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Comparison, wilson_of
 from pytest_evalharness.verdict.words import Claim, Decision, Reason, Rule, Separated, Verdict
+
+if TYPE_CHECKING:
+    from pytest_evalharness.stats.enumeration import RuleName
 
 FEWEST = 5  # finished games an arm; below it nothing is decided
 SMALL = 10  # below it an exact test must agree, because large-sample tests reject too often there
@@ -20,39 +24,88 @@ class Reading:
 
     verdict: Verdict
     reasons: tuple[Reason, ...]
-    p_exact: float | None
+    p_exact: float | None = None
 
 
 def read(counts: Comparison, declaration: Declaration) -> Reading:
     """The verdict of the counts alone, by the precedence: small n, worse, better, equivalent, inconclusive."""
-    if counts.fewest < FEWEST:
-        return Reading(Verdict.INCONCLUSIVE, (Reason.SMALL_N,), None)
-    towards = direction(counts, declaration)
-    p_exact = None
-    if towards and counts.fewest < SMALL:
-        p_exact = counts.exact_p()
+    if counts.fewest < FEWEST or not declaration.rule.decides:
+        return conclude(counts, declaration, 0)
+    p_exact = counts.guaranteed_p() if declaration.rule is Rule.EXACT else None
+    towards = direction(counts, declaration, p_exact)
+    if not towards or counts.fewest >= SMALL:
+        return conclude(counts, declaration, towards, p_exact=p_exact)
+    p_agreeing = counts.exact_p()
+    agrees = p_agreeing <= declaration.alpha
+    return conclude(
+        counts, declaration, towards, agrees=agrees, p_exact=p_agreeing if p_exact is None else p_exact
+    )
+
+
+def conclude(
+    counts: Comparison,
+    declaration: Declaration,
+    towards: int,
+    *,
+    agrees: bool = True,
+    p_exact: float | None = None,
+) -> Reading:
+    """The reading, once it is known which way the rule sees the counts.
+
+    Args:
+        counts: The games.
+        declaration: The claim and its rule.
+        towards: +1 or -1 where the rule sees the candidate better or worse, 0 where it sees neither.
+        agrees: Whether the exact test agrees with that direction, where it has to.
+        p_exact: The exact test's p-value, to be kept.
+    """
+    few = (Reason.SMALL_N,) if counts.fewest < FEWEST else ()
+    if not declaration.rule.decides:
+        return Reading(Verdict.INCONCLUSIVE, (*few, Reason.REPORT_ONLY))
+    if few:
+        return Reading(Verdict.INCONCLUSIVE, few)
     limits = margins(counts, declaration)
     within = limits is not None and limits.within
-    if towards and (p_exact is None or p_exact <= declaration.alpha):
+    if towards and agrees:
         notes = (Reason.WITHIN_MARGIN,) if within else ()
         return Reading(Verdict.BETTER if towards > 0 else Verdict.WORSE, notes, p_exact)
     if within:
         return Reading(Verdict.EQUIVALENT, (), p_exact)
-    if towards:
-        return Reading(Verdict.INCONCLUSIVE, (Reason.EXACT_DISAGREES,), p_exact)
-    why = Reason.OVERLAP if declaration.rule is Rule.OVERLAP else Reason.SPANS_ZERO
-    return Reading(Verdict.INCONCLUSIVE, (why,), None)
+    why = Reason.EXACT_DISAGREES if towards else _UNDECIDED.get(declaration.rule, Reason.SPANS_ZERO)
+    return Reading(Verdict.INCONCLUSIVE, (why,), p_exact)
 
 
-def direction(counts: Comparison, declaration: Declaration) -> int:
-    """+1 or -1 where the rule sees the candidate better or worse, 0 where it sees neither."""
-    if declaration.rule is Rule.OVERLAP:
-        return proportions.separated(*wilson_of(counts, declaration.alpha))
-    # The score interval excludes 0 exactly when its own statistic exceeds the critical value.
-    z = counts.z()
-    if abs(z) <= critical(declaration.alpha):
+_UNDECIDED = {Rule.OVERLAP: Reason.OVERLAP, Rule.EXACT: Reason.EXACT_KEEPS}
+
+
+def direction(counts: Comparison, declaration: Declaration, p_exact: float | None = None) -> int:
+    """+1 or -1 where the rule sees the candidate better or worse, 0 where it sees neither.
+
+    Args:
+        counts: The games.
+        declaration: The rule and its level.
+        p_exact: The exact test's p-value if it is known already; the rule "exact" asks for it otherwise.
+    """
+    rule, alpha = declaration.rule, declaration.alpha
+    if not rule.decides:
         return 0
-    return 1 if z > 0.0 else -1
+    if rule is Rule.OVERLAP:
+        return proportions.separated(*wilson_of(counts, alpha))
+    if rule is Rule.NEWCOMBE:
+        low, high = counts.newcombe(alpha)
+        return int(low > 0.0) - int(high < 0.0)
+    z = counts.z()
+    if rule is Rule.EXACT:
+        rejects = (counts.guaranteed_p() if p_exact is None else p_exact) <= alpha
+    else:
+        # The score interval excludes 0 exactly when its own statistic exceeds the critical value.
+        rejects = abs(z) > critical(alpha)
+    return (1 if z > 0.0 else -1) if rejects and z else 0
+
+
+def deciding(rule: Rule) -> RuleName:
+    """The rule whose numbers a plan shows: its own, and the score rule's for one that decides nothing."""
+    return cast("RuleName", rule.value if rule.decides else Rule.SCORE.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +157,7 @@ def separation(candidate: tuple[float, float], baseline: tuple[float, float]) ->
 def decide(
     declaration: Declaration, verdict: Verdict, apart: Separated, limits: Margins | None, fewest: int
 ) -> Decision:
-    """What becomes of the claim. With fewer than 5 games in an arm no claim is met or refuted, whichever it is.
+    """What becomes of the claim. With fewer than 5 games in an arm, or a rule that is report only, none is decided.
 
     Args:
         declaration: The claim.
@@ -115,7 +168,7 @@ def decide(
     """
     if verdict is Verdict.UNTRUSTWORTHY:
         return Decision.UNTRUSTWORTHY
-    if fewest < FEWEST:
+    if fewest < FEWEST or not declaration.rule.decides:
         return Decision.CANNOT_TELL
     met, not_met = _sides(declaration.claim, verdict, apart, limits)
     if met:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_evalharness.stats.normal import SQRT2, critical, two_sided
+from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.counts import Interval
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Judgement
@@ -34,7 +35,8 @@ def summary_lines(judgement: Judgement) -> list[str]:
     lines = [
         _rates(judgement),
         f"wilson-overlap : {_overlap(judgement)}",
-        f"{'score (MN)    ' if judgement.pairs is None else 'score (Tango) '} : {_score_line(judgement)}",
+        f"{_rule_name(judgement):<14} : {_score_line(judgement)}",
+        *_bayes_line(judgement),
         f"detectable     : {_detectable(judgement)}",
         f"required_n     : {_required(judgement)}",
         f"{missing}{_sensitivity(judgement)}",
@@ -92,37 +94,65 @@ def _overlap(judgement: Judgement) -> str:
     return f"{found} (strict; safe under repeated looks; alpha {alpha:.2g})"
 
 
+def _rule_name(judgement: Judgement) -> str:
+    """Whose interval the line shows."""
+    if judgement.declaration.rule is Rule.NEWCOMBE:
+        return "newcombe"
+    return "score (MN)" if judgement.pairs is None else "score (Tango)"
+
+
 def _score_line(judgement: Judgement) -> str:
     low, high = judgement.ci
-    line = f"{_signed(judgement.diff or 0.0, 3)} [{_signed(low, 3)}, {_signed(high, 3)}]  p={judgement.p:.2g}"
+    rule = judgement.declaration.rule
+    p = f"{'score ' if rule is Rule.NEWCOMBE else ''}p={judgement.p:.2g}"
+    line = f"{_signed(judgement.diff or 0.0, 3)} [{_signed(low, 3)}, {_signed(high, 3)}]  {p}"
     if judgement.p_exact is not None:
         line += f"  exact p={judgement.p_exact:.2g}"
-    by = " by the overlap rule" if judgement.declaration.rule is Rule.OVERLAP else ""
+    if not rule.decides:
+        return f"{line}  (for display: the {rule} rule is report only)"
+    by = "" if rule is Rule.SCORE else f" by the {rule} rule"
     line += f"  -> {judgement.verdict.value}{by}"
     if any(reason.reason is Reason.WITHIN_MARGIN for reason in judgement.reasons):
         line += ", real but smaller than the margin"
     return line
 
 
+def _bayes_line(judgement: Judgement) -> list[str]:
+    if judgement.p_better is None or judgement.expected_loss is None:
+        return []
+    loss_c, loss_b = judgement.expected_loss
+    line = f"P(better) {judgement.p_better:.3f}, expected loss {loss_c:.3f} with the candidate, {loss_b:.3f} with"
+    return [f"bayes          : {line} the baseline (Jeffreys priors); reported, decides nothing"]
+
+
 def _detectable(judgement: Judgement) -> str:
+    rule = judgement.declaration.rule
+    shown = rules.deciding(rule if rule is not Rule.OVERLAP else Rule.SCORE)
     up, down = judgement.detectable_lift, judgement.detectable_loss
     n_c, n_b = judgement.candidate.finished, judgement.baseline.finished
     games = f"{n_c} games an arm" if n_c == n_b else f"{n_c} and {n_b} games"
     return (
-        f"lift {_either(up)}, loss {_either(down)} (score / overlap), 80 % power, {games},"
+        f"lift {_either(up, rule)}, loss {_either(down, rule)} ({shown} / overlap), 80 % power, {games},"
         f" rate {judgement.planning_rate:.2f}"
     )
 
 
-def _either(values: ByRule[float]) -> str:
-    return " / ".join("none" if value is None else f"{value:.2f}" for value in (values.score, values.overlap))
+def _either(values: ByRule[float], rule: Rule) -> str:
+    """The declared rule's number beside the overlap rule's; where that is the declared one, the score rule's."""
+    first = values.score if rule is Rule.OVERLAP else values.under(rule)
+    return " / ".join("none" if value is None else f"{value:.2f}" for value in (first, values.overlap))
 
 
 def _required(judgement: Judgement) -> str:
     lift, needed = judgement.declaration.target_lift, judgement.required_n
-    if needed.score is None:
+    first = (
+        needed.score
+        if judgement.declaration.rule is Rule.OVERLAP
+        else needed.under(judgement.declaration.rule)
+    )
+    if first is None:
         return f"a true lift of {lift:.2f} is not possible from a rate of {judgement.planning_rate:.2f}"
-    line = f"{needed.score} per arm for a true lift of {lift:.2f} (overlap rule {needed.overlap})"
+    line = f"{first} per arm for a true lift of {lift:.2f} (overlap rule {needed.overlap})"
     if judgement.required_pairs is not None:
         return f"{judgement.required_pairs} pairs for a true lift of {lift:.2f} ({needed.score} per arm unpaired)"
     if judgement.configs_to_pool is not None:
@@ -141,10 +171,14 @@ def _sensitivity(judgement: Judgement) -> str:
 
 def _unseen(judgement: Judgement) -> str:
     """What "not worse" could have missed: without it the word would promise too much."""
-    if judgement.declaration.claim is not Claim.NOT_WORSE or judgement.verdict is Verdict.WORSE:
+    declared = judgement.declaration
+    if (
+        declared.claim is not Claim.NOT_WORSE
+        or judgement.verdict is Verdict.WORSE
+        or not declared.rule.decides
+    ):
         return ""
-    losses = judgement.detectable_loss
-    loss = losses.overlap if judgement.declaration.rule is Rule.OVERLAP else losses.score
+    loss = judgement.detectable_loss.under(declared.rule)
     if loss is None:
         return ", but no loss at all could have been seen reliably with so few games"
     return f", but a true loss below {loss:.2f} would often not have been seen"

@@ -38,11 +38,21 @@ class Rule(StrEnum):
     """What decides a direction.
 
     `SCORE`: the score interval for the difference excludes 0. `OVERLAP`: the two arms' Wilson intervals do not
-    overlap, which is far stricter and safe under repeated looks.
+    overlap, which is far stricter and safe under repeated looks. `NEWCOMBE`: Newcombe's closed-form interval
+    excludes 0. `EXACT`: Barnard's p-value is at most alpha, which never errs more often than alpha. `BAYES`:
+    nothing does; the posterior is reported and every claim stays open.
     """
 
     SCORE = "score"
     OVERLAP = "overlap"
+    NEWCOMBE = "newcombe"
+    EXACT = "exact"
+    BAYES = "bayes"
+
+    @property
+    def decides(self) -> bool:
+        """Whether the rule can decide anything at all."""
+        return self is not Rule.BAYES
 
 
 class Pairing(StrEnum):
@@ -115,6 +125,8 @@ class Reason(StrEnum):
     EXACT_DISAGREES = "exact_disagrees"
     SPANS_ZERO = "spans_zero"
     OVERLAP = "overlap"
+    EXACT_KEEPS = "exact_keeps"
+    REPORT_ONLY = "report_only"
     # Worth knowing beside any verdict.
     WITHIN_MARGIN = "within_margin"
     CEILING = "ceiling"
@@ -153,6 +165,8 @@ _SENTENCES = {
     Reason.EXACT_DISAGREES: "with 5 to 9 games the exact test must agree, and it does not",
     Reason.SPANS_ZERO: "the interval for the difference includes 0",
     Reason.OVERLAP: "the two arms' intervals overlap",
+    Reason.EXACT_KEEPS: "the exact test does not reject that both arms win equally often",
+    Reason.REPORT_ONLY: "the bayes rule is report only: it never decides, so a claim needs another rule",
     Reason.WITHIN_MARGIN: "the difference is real but smaller than the margin",
     Reason.CEILING: "both arms win almost always or almost never, so this eval cannot tell them apart",
     Reason.MISSING_WEAKENS: "with the missing episodes at their worst the verdict would not stand",

@@ -18,7 +18,7 @@ from pytest_evalharness.settings import BY_KEY
 from pytest_evalharness.stats import power
 from pytest_evalharness.verdict.chances import outcome_chances
 from pytest_evalharness.verdict.claim import Declaration
-from pytest_evalharness.verdict.words import Claim, Decision, Verdict
+from pytest_evalharness.verdict.words import Claim, Decision, Rule, Verdict
 
 RATES = "docs/explanation/true-rates.md"
 STATISTICS = "docs/explanation/statistics.md"
@@ -115,6 +115,24 @@ def test_the_power_table_is_exact(pages):
             found = outcome_chances(BETTER, 0.5 + number(lift), 0.5, games)
             told = [number(part) for part in cell.split(" / ")]
             assert told == [round(found.decisions[Decision.MET], 3), round(found.separated[0], 3)]
+
+
+def test_every_rule_is_explained(pages):
+    assert [code(row[0]) for row in pages[STATISTICS].table("rule")] == list(Rule)
+
+
+def test_the_table_of_the_rules_is_exact(pages):
+    rates = [k / 200 for k in range(1, 200)]
+    rows = pages[STATISTICS].table("games an arm")
+    assert len(rows) == 6
+    for name, *cells in rows:
+        games = int(name.split()[-1])
+        for rule, cell in zip(("score", "overlap", "newcombe", "exact"), cells, strict=True):
+            if name.startswith("error"):
+                found = max(sum(power.exact_power(p, p, games, rule=rule)) for p in rates)
+            else:
+                found = power.exact_power(0.7, 0.5, games, rule=rule)[0]
+            assert number(cell) == round(found, 3), (name, rule)
 
 
 def test_the_required_games_are_exact(pages):

@@ -34,7 +34,7 @@ SAMPLES = {
     "layout_seed": (("0", "1", "2"), ("-1", "x", "0.5")),
     "role": (("crew", "imposter", "crew"), ("crewmate", "", "impostor")),
     "claim": (("better", "not_worse", "equivalent"), ("best", "not worse", "")),
-    "rule": (("score", "overlap", "score"), ("wilson", "")),
+    "rule": (("exact", "bayes", "newcombe"), ("wilson", "")),
     "margin": (("0.1", "0.2", "0.999"), ("0", "1", "-0.1", "nan", "inf", "20%", "")),
     "target_lift": (("0.1", "0.2", "0.3"), ("0", "1", "nan", "x")),
     "dry_run": ((True, "yes", "on"), ("maybe", "2")),

@@ -49,9 +49,11 @@ HOSTILE = "\x1b[31mbot\n\u202e:v2"
 
 @pytest.fixture
 def result(make):
-    def compare(counts=BETTER, claim="better", *trust, label="bot:v2", verified=("seats",), **changes):
+    def compare(
+        counts=BETTER, claim="better", *trust, label="bot:v2", verified=("seats",), rule="score", **changes
+    ):
         candidate, baseline, games = counts
-        declaration = Declaration(claim, margin=MARGINS[claim])
+        declaration = Declaration(claim, rule=rule, margin=MARGINS[claim])
         arms = (
             ArmEvidence(label, candidate, games, games, 0.5, 3, 1, ("xreq_c",)),
             ArmEvidence("bot:v1", baseline, games, games, None, 0, 0, ("xreq_b",)),
@@ -134,6 +136,20 @@ def test_looking_at_the_evidence_is_noticed(result):
         assert not found.consumed
         look(found)
         assert found.consumed
+
+
+def test_a_rule_that_is_report_only_is_told_to_be_replaced_not_played_again(result):
+    error = _error(result(BETTER, rule="bayes"))
+    assert isinstance(error, Inconclusive)
+    assert "P(better) 1.000" in str(error)
+    assert 'declare a rule that decides, such as rule="score"' in error.next_step
+    assert "--eval-num" not in error.next_step
+
+
+def _error(found):
+    with pytest.raises(Inconclusive) as raised:
+        found.require()
+    return raised.value
 
 
 def test_a_refusal_counts_as_a_look(result):

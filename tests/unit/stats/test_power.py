@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from pytest_evalharness.stats import difference, enumeration, normal, power, proportions
+from pytest_evalharness.stats import difference, enumeration, exact, normal, power, proportions
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "statistics"
 CASES = json.loads((GOLDEN / "power.json").read_text())["cases"]
@@ -52,20 +52,28 @@ def test_every_golden_exact_power():
             assert found == pytest.approx(expected, rel=1e-10), case
 
 
-@pytest.mark.parametrize("rule", ["score", "overlap"])
+def sees(rule, x_c, n_c, x_b, n_b):
+    """Which way a rule sees a table, from its definition."""
+    if rule == "overlap":
+        return proportions.separated(proportions.wilson(x_c, n_c), proportions.wilson(x_b, n_b))
+    if rule == "exact":
+        ahead = x_c * n_b - x_b * n_c
+        return ((ahead > 0) - (ahead < 0)) * (exact.barnard(x_c, n_c, x_b, n_b) <= 0.05)
+    interval = {"score": difference.miettinen_nurminen, "newcombe": difference.newcombe}[rule]
+    low, high = interval(x_c, n_c, x_b, n_b)
+    return (low > 0) - (high < 0)
+
+
+@pytest.mark.parametrize("rule", ["score", "overlap", "newcombe", "exact"])
 @pytest.mark.parametrize(("n_c", "n_b"), [(1, 1), (8, 8), (13, 7), (30, 30), (30, 27)])
 def test_the_thresholds_are_the_rule_itself(n_c, n_b, rule):
     up = enumeration.winning_counts(n_c, n_b, rule, 0.05)
+    assert list(up) == sorted(up)
     for x_b in range(n_b + 1):
         for x_c in range(n_c + 1):
-            if rule == "score":
-                low, high = difference.miettinen_nurminen(x_c, n_c, x_b, n_b)
-                better, worse = low > 0, high < 0
-            else:
-                apart = proportions.separated(proportions.wilson(x_c, n_c), proportions.wilson(x_b, n_b))
-                better, worse = apart > 0, apart < 0
-            assert better == (x_c >= up[x_b])
-            assert worse == (x_c <= n_c - up[n_b - x_b])
+            towards = sees(rule, x_c, n_c, x_b, n_b)
+            assert (towards > 0) == (x_c >= up[x_b])
+            assert (towards < 0) == (x_c <= n_c - up[n_b - x_b])
 
 
 @pytest.mark.parametrize("delta", [-0.2, 0.1])
@@ -101,6 +109,24 @@ def test_detectable_lift_as_tabulated(base, n, overlap, score):
             assert found == pytest.approx(expected, abs=0.0101)  # the table rounds up to a grid of .01
             better = power.exact_power(base + found, base, n, rule=rule)[0]
             assert better == pytest.approx(0.8, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("base", "lift"),
+    [
+        (0.10, 0.31),
+        (0.125, 0.33),
+        (0.25, 0.35),
+        (0.40, 0.35),
+        (0.50, 0.34),
+        (0.60, 0.31),
+        (0.75, 0.23),
+        (0.90, None),
+    ],
+)
+def test_detectable_lift_of_the_exact_rule_with_30_games_as_tabulated(base, lift):
+    found = power.detectable_lift(base, 30, rule="exact")
+    assert found is None if lift is None else found == pytest.approx(lift, abs=0.0101)
 
 
 def test_a_detectable_loss_is_a_detectable_lift_of_losses():

@@ -20,6 +20,13 @@ from pytest_evalharness.verdict.words import Decision, Verdict
         ("equivalent", "overlap", 0.25, 20, 20),
         ("separated", "score", None, 15, 12),
         ("not_worse", "overlap", 0.4, 10, 10),
+        ("better", "newcombe", None, 15, 12),
+        ("better", "newcombe", 0.3, 9, 8),
+        ("better", "exact", None, 15, 12),
+        ("not_worse", "exact", 0.4, 6, 9),
+        ("separated", "exact", None, 12, 12),
+        ("noninferior", "bayes", 0.3, 12, 10),
+        ("not_worse", "bayes", None, 4, 9),
     ],
 )
 def test_the_chances_are_the_judge_over_all_tables(claim, rule, margin, n_c, n_b):
@@ -78,3 +85,19 @@ def test_chances_are_plain_data():
 def test_impossible_rates_are_refused():
     with pytest.raises(ValueError, match="p must"):
         outcome_chances(Declaration("better"), 1.2, 0.5, 30)
+
+
+def test_a_rule_that_is_report_only_always_leaves_the_claim_open():
+    found = outcome_chances(Declaration("not_worse", "bayes", margin=0.2), 0.9, 0.1, 30)
+    assert found.verdicts[Verdict.INCONCLUSIVE] == pytest.approx(1)
+    assert found.decisions[Decision.CANNOT_TELL] == pytest.approx(1)
+
+
+def test_the_exact_rule_of_a_hundred_games_asks_its_test_for_few_tables_only(monkeypatch):
+    asked = []
+    barnard = enumeration.barnard
+    monkeypatch.setattr(enumeration, "barnard", lambda *table: asked.append(table) or barnard(*table))
+    enumeration.winning_counts.cache_clear()
+    found = outcome_chances(Declaration("better", "exact"), 0.7, 0.5, 100)
+    assert found.verdicts[Verdict.BETTER] == pytest.approx(0.828, abs=6e-4)
+    assert len(asked) < 60  # of the 10,201 there are

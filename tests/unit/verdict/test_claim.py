@@ -18,7 +18,7 @@ def test_words_become_members():
     ("arguments", "message"),
     [
         ({"claim": "beter"}, "claim must be one of better, not_worse, noninferior, equivalent, separated"),
-        ({"claim": "better", "rule": "coin"}, "rule must be one of score, overlap"),
+        ({"claim": "better", "rule": "coin"}, "rule must be one of score, overlap, newcombe, exact, bayes"),
         ({"claim": "better", "alpha": 0}, "alpha"),
         ({"claim": "better", "alpha": 0.5}, "alpha must be below"),
         ({"claim": "better", "alpha": True}, "alpha"),
@@ -57,12 +57,15 @@ def test_the_digest_changes_with_every_word_and_with_nothing_else():
     others = [
         Declaration("not_worse"),
         Declaration("better", "overlap"),
+        Declaration("better", "newcombe"),
+        Declaration("better", "exact"),
+        Declaration("better", "bayes"),
         Declaration("better", alpha=0.01),
         Declaration("better", margin=0.1),
         Declaration("better", target_lift=0.2),
         Declaration("better", pairing="seed"),
     ]
-    assert len({declared.digest, *(other.digest for other in others)}) == 7
+    assert len({declared.digest, *(other.digest for other in others)}) == 10
     assert Declaration(Claim.BETTER, Rule.SCORE, 0.05, None, 0.1).digest == declared.digest
     # Stored in ledgers: it must not change between releases.
     assert declared.digest == "83c3c3a9408980dbb416d3156a6b97e82f307e88e57ad8403c36d5f548dfd9ed"

@@ -105,3 +105,36 @@ def test_other_lines_in_other_situations():
         judged((15, 30, 30), (15, 30, 30), target_lift=0.9).summary_lines()
     )
     assert "(99 % Wilson)" in judged((15, 30, 30), (15, 30, 30), alpha=0.01).summary_lines()[0]
+
+
+def test_each_rule_says_what_decided():
+    def line(rule, start="score (MN)"):
+        lines = judged((23, 30, 30), (15, 30, 30), rule=rule).summary_lines()
+        return next(line for line in lines if line.startswith(start))
+
+    assert line("score") == "score (MN)     : +0.267 [+0.021, +0.484]  p=0.034  -> better"
+    assert line("newcombe", "newcombe") == (
+        "newcombe       : +0.267 [+0.023, +0.471]  score p=0.034  -> better by the newcombe rule"
+    )
+    assert line("exact") == (
+        "score (MN)     : +0.267 [+0.021, +0.484]  p=0.034  exact p=0.035  -> better by the exact rule"
+    )
+    assert line("bayes") == (
+        "score (MN)     : +0.267 [+0.021, +0.484]  p=0.034  (for display: the bayes rule is report only)"
+    )
+    assert line("bayes", "bayes") == (
+        "bayes          : P(better) 0.985, expected loss 0.001 with the candidate, 0.259 with the baseline "
+        "(Jeffreys priors); reported, decides nothing"
+    )
+    assert "(newcombe / overlap)" in line("newcombe", "detectable")
+    assert "(exact / overlap)" in line("exact", "detectable")
+    assert "(score / overlap)" in line("bayes", "detectable")
+
+
+def test_what_is_report_only_promises_nothing():
+    found = judged((26, 30, 30), (15, 30, 30), "not_worse", rule="bayes")
+    assert found.headline("A/B crew").startswith("A/B crew: INCONCLUSIVE, +36.7 pp")
+    assert "claim          : not worse: cannot tell" in found.summary_lines()
+    assert any(
+        line.startswith("note           : the bayes rule is report only") for line in found.summary_lines()
+    )
