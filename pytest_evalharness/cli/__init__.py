@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from pytest_evalharness.errors import EvalHarnessError
 
@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """The command line of every subcommand."""
-    from pytest_evalharness.cli import arena, demo
+    from pytest_evalharness.cli import arena, demo, power
 
     parser = Parser(
         prog="evalharness",
@@ -36,7 +36,32 @@ def build_parser() -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     arena.add_to(commands)
     demo.add_to(commands)
+    power.add_to(commands)
     return parser
+
+
+def whole(low: int) -> Callable[[str], int]:
+    """An argument's type: a whole number from `low` on."""
+
+    def parse(raw: str) -> int:
+        if not raw.lstrip("-").isdecimal() or int(raw) < low:
+            raise argparse.ArgumentTypeError(f"must be a whole number of {low} or more, got {raw!r}")
+        return int(raw)
+
+    return parse
+
+
+def setting(key: str) -> Callable[[str], Any]:
+    """An argument's type: what the setting of this name takes."""
+    from pytest_evalharness.settings import BY_KEY
+
+    def parse(raw: str) -> Any:
+        try:
+            return BY_KEY[key].parse(raw)
+        except ValueError as problem:
+            raise argparse.ArgumentTypeError(f"{raw!r} {problem}") from None
+
+    return parse
 
 
 def version() -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from pytest_evalharness.stats.enumeration import binomial, upper_sums, winning_counts
+from pytest_evalharness.stats.enumeration import binomial, shifted_counts, upper_sums, winning_counts
 from pytest_evalharness.stats.inputs import level, proportion, wins_of
 from pytest_evalharness.stats.normal import SQRT2, critical, quantile
 from pytest_evalharness.stats.roots import illinois
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import SupportsIndex
 
     from pytest_evalharness.stats.enumeration import RuleName
@@ -134,6 +135,62 @@ def exact_power(
     better = math.fsum(m * at_least[x] for m, x in zip(mass_b, up, strict=True))
     worse = math.fsum(m * losses[x] for m, x in zip(mass_b, reversed(up), strict=True))
     return min(better, 1.0), min(worse, 1.0)
+
+
+def margin_power(
+    p_cand: float, p_base: float, n_c: int, n_b: int | None = None, *, margin: float, alpha: float = 0.05
+) -> tuple[float, float]:
+    """The probabilities that the 1 - 2 alpha score interval lies above -margin, and inside (-margin, margin).
+
+    Args:
+        p_cand: True win rate of the candidate in [0, 1].
+        p_base: True win rate of the baseline in [0, 1].
+        n_c: Games of the candidate, at least 1.
+        n_b: Games of the baseline; those of the candidate when left out.
+        margin: The difference that would not matter, inside (0, 1).
+        alpha: One-sided level of either test, inside (0, 0.5).
+
+    Returns:
+        (P(non-inferior), P(equivalent)), each in [0, 1].
+
+    Raises:
+        ValueError: A value is invalid.
+    """
+    n_b = n_c if n_b is None else n_b
+    up = shifted_counts(n_c, n_b, -level(margin, "margin"), critical(2.0 * alpha))
+    mass_b = binomial(n_b, p_base)
+    at_least = upper_sums(binomial(n_c, p_cand))
+    noninferior = math.fsum(m * at_least[x] for m, x in zip(mass_b, up, strict=True))
+    # Inside: and the mirror image, which counts losses, holds as well.
+    tops = [n_c + 1 - x for x in reversed(up)]
+    inside = math.fsum(
+        m * max(0.0, at_least[x] - at_least[max(top, x)]) for m, x, top in zip(mass_b, up, tops, strict=True)
+    )
+    return min(noninferior, 1.0), min(inside, 1.0)
+
+
+def smallest_from(chance: Callable[[int], float], guess: float, power: float = POWER) -> int:
+    """The smallest number of games from which on the chance stays at the wanted power.
+
+    In words: exact chances rise in a sawtooth, so the first number that reaches the power may be followed by one
+    that does not. The search starts a little above the guess and goes down as long as the chance holds.
+
+    Args:
+        chance: The exact chance of the wanted outcome, for a number of games of at least 1.
+        guess: About how many it will be; a formula's answer.
+        power: The wanted chance.
+
+    Raises:
+        ValueError: No number up to twice the guess and 50 more reaches the power.
+    """
+    games = math.ceil(guess * 1.01) + 6
+    while chance(games) < power:
+        games += 1
+        if games > 2.0 * guess + 50:
+            raise ValueError(f"no number of games near {guess:.0f} reaches a chance of {power}")
+    while games > 1 and chance(games - 1) >= power:
+        games -= 1
+    return games
 
 
 @lru_cache(maxsize=512)

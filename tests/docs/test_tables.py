@@ -9,6 +9,7 @@ from pytest_evalharness.arena.faults.registry import FAULTS
 from pytest_evalharness.arena.game.cast import CAST
 from pytest_evalharness.arena.game.config import parse_config
 from pytest_evalharness.arena.game.match import SeatEntry, play
+from pytest_evalharness.cli import main
 from pytest_evalharness.errors import ConditionNotMet, Inconclusive, Untrustworthy, UsageError
 from pytest_evalharness.league.seats import layout
 from pytest_evalharness.plugin import fixtures, marks
@@ -115,6 +116,17 @@ def test_the_power_table_is_exact(pages):
             found = outcome_chances(BETTER, 0.5 + number(lift), 0.5, games)
             told = [number(part) for part in cell.split(" / ")]
             assert told == [round(found.decisions[Decision.MET], 3), round(found.separated[0], 3)]
+
+
+def test_the_plan_that_is_shown_is_the_one_that_is_printed(pages, capsys):
+    shown = next(b for b in pages["docs/how-to.md"].blocks("text") if b.text.startswith("claim      better"))
+    assert main(["power", "--base", ".5", "--lift", ".1"]) == 0
+    assert capsys.readouterr().out == shown.text
+    planned = [line.strip() for line in shown.text.splitlines()[1:6]]
+    tutorial = [
+        line.strip() for b in pages["docs/tutorial.md"].blocks("text") for line in b.text.splitlines()
+    ]
+    assert set(planned) <= set(tutorial)
 
 
 def test_every_rule_is_explained(pages):

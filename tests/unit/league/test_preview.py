@@ -74,7 +74,7 @@ def test_every_declaration_can_be_previewed(lines, claim, episodes, rule):
     assert all(line.isprintable() for line in told)
 
 
-@pytest.mark.parametrize(("claim", "needed"), [("noninferior", 78), ("equivalent", 108)])
+@pytest.mark.parametrize(("claim", "needed"), [("noninferior", 75), ("equivalent", 103)])
 def test_a_claim_about_a_margin_is_planned_for_its_margin(lines, claim, needed):
     text = "\n".join(lines(declaration=Declaration(claim, margin=0.20), episodes=100))
     assert f"{claim} within 0.20 needs {needed} games an arm" in text

@@ -179,3 +179,37 @@ def test_invalid_input_is_refused_by_name():
     for call, name in calls:
         with pytest.raises(ValueError, match=name):
             call()
+
+
+# Games per arm for 80 % power of a margin's claim when nothing changed, about: the formula's values.
+@pytest.mark.parametrize(
+    ("base", "margin", "equivalent", "noninferior"),
+    [
+        (0.5, 0.10, 429, 310),
+        (0.5, 0.15, 191, 138),
+        (0.5, 0.20, 108, 78),
+        (0.25, 0.10, 322, 232),
+        (0.25, 0.20, 81, 58),
+    ],
+)
+def test_games_for_a_margin_are_near_the_formula(base, margin, equivalent, noninferior):
+    for which, about in enumerate((noninferior, equivalent)):
+        chance = lambda n, which=which: power.margin_power(base, base, n, margin=margin)[which]  # noqa: E731
+        found = power.smallest_from(chance, about)
+        assert found == pytest.approx(about, rel=0.06)
+        assert chance(found) >= 0.8 > chance(found - 1)
+
+
+def test_margin_power_as_tabulated():
+    assert power.margin_power(0.5, 0.5, 100, margin=0.20) == pytest.approx((0.885, 0.771), abs=6e-4)
+    assert power.margin_power(0.3, 0.5, 100, margin=0.20) == pytest.approx((0.048, 0.048), abs=6e-4)
+    assert power.margin_power(0.7, 0.5, 30, margin=0.10) == pytest.approx((0.763, 0.0), abs=6e-4)
+
+
+def test_the_smallest_number_is_the_one_from_which_on_the_power_holds():
+    # 37 games reach 80 % for .25 + .4 under the overlap rule, 38 or 39 do not: the sawtooth settles at 40
+    chance = lambda n: power.exact_power(0.65, 0.25, n, rule="overlap")[0]  # noqa: E731
+    assert chance(37) >= 0.8 > chance(39)
+    assert power.smallest_from(chance, power.games_formula(0.25, 0.65, rule="overlap")) == 40
+    with pytest.raises(ValueError, match="no number of games near 10"):
+        power.smallest_from(lambda _: 0.0, 10)

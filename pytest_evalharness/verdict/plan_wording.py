@@ -1,0 +1,95 @@
+"""An outlook in words, for dry runs and for `power`. No colour here: that is the renderer's part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from pytest_evalharness.verdict.judgement import MOST_GAMES
+from pytest_evalharness.verdict.planning import TABULATED, Needed, Outlook, Scenario
+from pytest_evalharness.verdict.words import Decision
+
+
+def power_lines(found: Outlook) -> Iterator[str]:
+    """What so many games can show, how many the claim needs, and the chances of its outcomes."""
+    yield from _needed(found)
+    if found.declaration.rule.decides and not found.declaration.claim.needs_margin:
+        yield from _detectable(found)
+    for one in found.scenarios:
+        yield _chances(one)
+
+
+def verdict_lines(found: Outlook) -> Iterator[str]:
+    """The chance of every verdict, a line for each truth."""
+    for one in found.scenarios:
+        verdicts = ", ".join(f"{word.value} {chance:.1%}" for word, chance in one.chances.verdicts.items())
+        yield f"verdicts   under {one.words}: {verdicts} (separated {one.chances.separated[0]:.1%})"
+
+
+def _needed(found: Outlook) -> Iterator[str]:
+    declared = found.declaration
+    start = f"power      from a rate of {found.base:g}: "
+    if not declared.rule.decides:
+        yield f"{start}no number of games meets a claim under the {declared.rule} rule, which is report only"
+        return
+    if declared.claim.needs_margin:
+        wanted = f"{declared.claim} within {declared.margin:.2f}"
+        yield f"{start}{wanted} needs {_count(found, found.needed)}{_split(found)} for 80 % power when nothing changed"
+        return
+    lift, beside = found.detectable[found.games]
+    yield (
+        f"{start}{found.games} {_unit(found)} find a {found.effect} of {_told(lift)}{_beside(found, _told(beside))} "
+        "with 80 % power"
+    )
+    other = "" if found.needed_other is None else _beside(found, _each(found, found.needed_other))
+    yield f"           a {found.effect} of {declared.target_lift:.2f} needs {_count(found, found.needed)}{other}{_split(found)}"
+
+
+def _detectable(found: Outlook) -> Iterator[str]:
+    shown = [found.detectable[n] for n in TABULATED]
+    told = ", ".join(f"{_told(lift)} with {n}" for n, (lift, _) in zip(TABULATED, shown, strict=True))
+    beside = _beside(found, ", ".join(_told(other) for _, other in shown))
+    yield f"           smallest {found.effect} found: {told} {_unit(found)}{beside}"
+
+
+def _count(found: Outlook, needed: Needed) -> str:
+    if needed.games is None:
+        return "more games than there can be"
+    unit = "pairs" if found.correlation is not None else "games an arm"
+    where = f" in each of {found.configs} configurations" if found.configs > 1 else ""
+    return f"{_each(found, needed)} {unit}{where}"
+
+
+def _each(found: Outlook, needed: Needed) -> str:
+    """How many in each configuration; a formula's answer is called one."""
+    if needed.games is None:
+        return "none"
+    return f"{'' if needed.counted else 'about '}{math.ceil(needed.games / found.configs)}"
+
+
+def _split(found: Outlook) -> str:
+    """One request has an end."""
+    requests = math.ceil((found.needed.games or 0) / found.configs / MOST_GAMES)
+    return f", as {requests} requests of {MOST_GAMES}" if requests > 1 else ""
+
+
+def _chances(one: Scenario) -> str:
+    chances = one.chances.decisions
+    return (
+        f"chances    under {one.words}: passes {chances[Decision.MET]:.0%}, fails {chances[Decision.NOT_MET]:.0%}, "
+        f"cannot tell {chances[Decision.CANNOT_TELL]:.0%}"
+    )
+
+
+def _beside(found: Outlook, told: str) -> str:
+    return "" if found.other is None else f" ({found.other} rule {told})"
+
+
+def _unit(found: Outlook) -> str:
+    if found.correlation is not None:
+        return "pairs"
+    return "games" if found.configs == 1 else f"games in each of {found.configs} configurations"
+
+
+def _told(value: float | None) -> str:
+    return "none" if value is None else f"{value:.2f}"
