@@ -237,6 +237,13 @@ SETTINGS: tuple[Setting, ...] = (
         kind=Kind.SWITCH,
     ),
     Setting(
+        "aa",
+        _yes,
+        default=False,
+        help="A/A run: skip the check for different builds; no difference passes, BETTER or WORSE is an alarm",
+        kind=Kind.SWITCH,
+    ),
+    Setting(
         "inconclusive",
         _choice("exit", "fail", "pass"),
         "exit",

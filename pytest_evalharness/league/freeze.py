@@ -59,8 +59,7 @@ class Freezer:
         Raises:
             EvalHarnessError: a name, a build or the field is not what it must be; nothing was submitted.
         """
-        policies = self._policies(plan)
-        require_different(plan, policies)
+        policies = self._builds(plan)
         comparison = self._open(plan, policies, case, fresh=fresh)
         if comparison.frozen is not None and self._never_posted(comparison):
             roster = Roster.from_json(comparison.frozen["roster"])
@@ -79,8 +78,7 @@ class Freezer:
         Raises:
             EvalHarnessError: as `freeze`.
         """
-        policies = self._policies(plan)
-        require_different(plan, policies)
+        policies = self._builds(plan)
         roster = resolve_field(self._observatory, plan, self._clock)
         return Frozen(roster, {side: build_arm(plan, side, roster, policies) for side in SIDES})
 
@@ -102,6 +100,10 @@ class Freezer:
             # The roster tells when it was frozen: cases of one run share an arm, and no run compares its candidate
             # with a baseline that was played at another time.
             posted = {"server": plan.server, "roster": roster.to_json(), "body": dict(arm.body)}
+            if plan.aa:
+                posted["aa"] = (
+                    side  # the bodies may be equal, and one arm held against itself would show nothing
+                )
             specs[side] = ArmSpec(arm_key(posted), arm.to_json(), [dict(arm.body)])
         return self._ledger.freeze(comparison.id, frozen, specs)
 
@@ -110,6 +112,13 @@ class Freezer:
         return all(block.state is BlockState.PLANNED and block.owner is None for block in blocks)
 
     # ------------------------------------------------------------ resolving
+
+    def _builds(self, plan: ComparisonPlan) -> dict[str, ResolvedPolicy]:
+        """The versions of a plan: different builds, unless one build is to meet itself."""
+        policies = self._policies(plan)
+        if not plan.aa:
+            require_different(plan, policies)
+        return policies
 
     def _policies(self, plan: ComparisonPlan) -> dict[str, ResolvedPolicy]:
         """Every pinned label as a version: an owned policy, or a live member of the league."""

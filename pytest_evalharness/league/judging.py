@@ -43,16 +43,23 @@ def judged(
     records = {
         side: ArmRecord.from_blocks([b.evidence or {} for b in blocks[side]], plan.episodes) for side in SIDES
     }
-    found = findings(frozen.arms, records)
+    found = findings(frozen.arms, records, aa=plan.aa)
     candidate, baseline = (
         records[side].evidence(frozen.arms[side].label, plan.tested_seat) for side in (CANDIDATE, BASELINE)
     )
     seats_hold = not any(finding.reason is Reason.SEATS for finding in found)
-    judgement = judge(plan.declaration, candidate, baseline, found, verified=("seats",) if seats_hold else ())
+    judgement = judge(
+        plan.declaration,
+        candidate,
+        baseline,
+        found,
+        verified=("seats",) if seats_hold else (),
+        aa=plan.aa,
+    )
     ended = max(block.finished_at or 0.0 for side in SIDES for block in blocks[side])
     ledger.record_verdict(comparison.id, run_id, judgement.to_json())
     return ABResult(
-        name=f"A/B {plan.role}",
+        name=f"{'A/A' if plan.aa else 'A/B'} {plan.role}",
         plan=plan,
         judgement=judgement,
         roster=frozen.roster,

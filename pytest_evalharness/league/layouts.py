@@ -75,6 +75,7 @@ def comparison_plan(
             ticks=_or(DEFAULT_TICKS, _said("ticks", "ticks", words, settings)),
             declaration=Declaration(**{"claim": "better", **declared}),
             config=dict(words.get("config") or {}),
+            aa=settings["aa"],
         )
     except (ValueError, TypeError) as problem:
         raise _wrong(str(problem)) from None

@@ -22,7 +22,11 @@ Pins = Mapping[int, str]
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """One comparison: two arms that differ in their pinned seats, and the claim about the tested seat."""
+    """One comparison: two arms that differ in their pinned seats, and the claim about the tested seat.
+
+    With `aa` the arms are one build by design: nothing but the check for that is left out, and the run must tell no
+    difference.
+    """
 
     server: str
     league: str
@@ -38,11 +42,14 @@ class ComparisonPlan:
     ticks: int
     declaration: Declaration
     config: Mapping[str, Any] = field(default_factory=dict)
+    aa: bool = False
 
     def __post_init__(self) -> None:
         whole("episodes", self.episodes, 1, LARGEST_REQUEST)
         whole("ticks", self.ticks, 1)
         whole("top_n", self.top_n, 1, 100)
+        if self.aa and not self.declaration.rule.decides:
+            raise _bad(f"an A/A run under the {self.declaration.rule} rule could never raise an alarm")
         if "seed" in self.config:
             raise _bad(
                 "config fixes a seed: the service gives it to every episode of a request, "
@@ -108,7 +115,9 @@ class ComparisonPlan:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, the source of the plan key. Free labels such as notes are not part of it."""
+        # An ordinary plan does not mention A/A: its key is the one that ledgers already hold.
         return {
+            **({"aa": True} if self.aa else {}),
             "server": self.server,
             "league": self.league,
             "division": self.division,

@@ -10,7 +10,7 @@ from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.plan import TICKS_PER_SECOND, Budgets, ComparisonPlan
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.seats import SEATS
-from pytest_evalharness.verdict.plan_wording import power_lines
+from pytest_evalharness.verdict.plan_wording import aa_lines, power_lines
 from pytest_evalharness.verdict.planning import outlook
 
 
@@ -23,7 +23,10 @@ def lines(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets
         if declared.rule.decides
         else f"left open: the {declared.rule} rule is report only,"
     )
-    yield f"claim      {declared.claim}{margin}, {by} at alpha {declared.alpha:g}"
+    if plan.aa:
+        yield f"claim      none: an A/A run must tell no difference, by the {declared.rule} rule at alpha {declared.alpha:g}"
+    else:
+        yield f"claim      {declared.claim}{margin}, {by} at alpha {declared.alpha:g}"
     where = (
         printable(plan.server)
         if plan.server.startswith("embedded:")
@@ -41,7 +44,8 @@ def lines(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets
         "the last two from the first running game"
     )
     yield play_line(plan.ticks)
-    yield from power_lines(outlook(declared, games=plan.episodes))
+    found = outlook(declared, games=plan.episodes)
+    yield from aa_lines(found) if plan.aa else power_lines(found)
 
 
 def _seat(position: int, plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm]) -> str:

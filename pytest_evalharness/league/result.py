@@ -21,7 +21,7 @@ from pytest_evalharness.report.model import SCOPE, remarks
 from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import Judgement
-from pytest_evalharness.verdict.words import Decision, Verdict
+from pytest_evalharness.verdict.words import Decision, Reason, Verdict
 
 
 @dataclass
@@ -106,7 +106,7 @@ class ABResult:
                 str(wrong), not_done="nothing was judged", next_step=f"one of {', '.join(Verdict)}"
             ) from None
         decision = self.judgement.decision
-        if wanted:
+        if wanted and not self.judgement.aa:  # an A/A run is held to its own expectation only
             found = self.judgement.verdict
             if found is Verdict.UNTRUSTWORTHY:
                 decision = Decision.UNTRUSTWORTHY
@@ -128,8 +128,16 @@ class ABResult:
                 next_step=self._larger(),
             )
         if decision is Decision.UNTRUSTWORTHY:
-            return Untrustworthy(what, not_done="nothing was judged", next_step="run again with --eval-fresh")
+            return Untrustworthy(what, not_done="nothing was judged", next_step=self._again())
         return None
+
+    def _again(self) -> str:
+        if any(reason.reason is Reason.AA_ALARM for reason in self.judgement.reasons):
+            return (
+                "run again with --eval-fresh: chance alone raises an alarm now and then (evalharness calibrate tells how "
+                "often); if it comes again, the two arms are not treated alike"
+            )
+        return "run again with --eval-fresh"
 
     def _larger(self) -> str:
         """What would decide it: more games if the service gives them in one request."""

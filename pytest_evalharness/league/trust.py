@@ -23,8 +23,14 @@ _PER_EPISODE = frozenset({"seed", "tokens", "players"})
 """Config keys that the service fills in for each episode."""
 
 
-def findings(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> list[Finding]:
-    """Everything that speaks against believing this comparison; an empty list if nothing does."""
+def findings(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord], *, aa: bool = False) -> list[Finding]:
+    """Everything that speaks against believing this comparison; an empty list if nothing does.
+
+    Args:
+        arms: the arms as they were frozen.
+        records: what their episodes left.
+        aa: whether both arms are one build by design.
+    """
     found: list[Finding] = []
     for side in SIDES:
         found += _terminal(side, records[side])
@@ -33,6 +39,8 @@ def findings(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> list[
         found += _copies(side, records[side])
     found += _versions(records)
     found += _configs(arms, records)
+    if aa:
+        found += _shared(records)
     return found
 
 
@@ -129,9 +137,7 @@ def _copies(side: str, record: ArmRecord) -> Iterable[Finding]:
     first: dict[str, str] = {}
     copies: list[str] = []
     for episode in record.episodes:
-        keys = [episode.id]
-        if episode.seed is not None and episode.results is not None:
-            keys.append(canonical_json([episode.seed, dict(episode.results)]))
+        keys = [episode.id, *_content(episode)]
         if any(key in first for key in keys):
             copies.append(episode.id)
         for key in keys:
@@ -144,6 +150,26 @@ def _copies(side: str, record: ArmRecord) -> Iterable[Finding]:
             side,
             tuple(copies),
         )
+
+
+def _shared(records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
+    """One build meets itself in other games: the same ones twice would never differ, and so prove nothing.
+
+    Two builds may well play the same game where their edit does not matter; that is no fault of the run.
+    """
+    first, second = ([key for e in records[side].episodes for key in (e.id, *_content(e))] for side in SIDES)
+    shared = set(first) & set(second)
+    if shared:
+        yield Finding(
+            Reason.DUPLICATES, f"both arms of an A/A run hold the same games ({len(shared)} matches)"
+        )
+
+
+def _content(episode: EpisodeRecord) -> list[str]:
+    """What a game is known by if it was played twice; nothing without seed or results."""
+    if episode.seed is None or episode.results is None:
+        return []
+    return [canonical_json([episode.seed, dict(episode.results)])]
 
 
 def _configs(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> Iterable[Finding]:

@@ -89,6 +89,7 @@ def plan_of(
             ticks=DEFAULT_TICKS if get("ticks") is None else get("ticks"),
             declaration=_declaration(words, get),
             config=_mapping("config", words),
+            aa=settings["aa"],
         )
     except (ValueError, TypeError) as problem:
         raise _wrong(nodeid, str(problem)) from None

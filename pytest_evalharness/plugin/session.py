@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.observatory.embedded import EmbeddedServer
 
 WORKER_KEY = "evalharness"
+AA_NOTICE = "this is an A/A run (--eval-aa): it tests the harness and judges no edit; a pass means that no difference was told"
 
 
 class EvalSession:
@@ -74,13 +75,13 @@ class EvalSession:
     @property
     def all_notices(self) -> tuple[str, ...]:
         """What a reader of any report must know beside the verdicts."""
-        if not self.embedded:
-            return tuple(self.notices)
-        seed = self.settings["arena_seed"]
-        return (
-            *self.notices,
-            f"the field is the embedded league (seed {seed}): real games, invented players",
-        )
+        told = list(self.notices)
+        if self.settings["aa"]:
+            told.append(AA_NOTICE)
+        if self.embedded:
+            seed = self.settings["arena_seed"]
+            told.append(f"the field is the embedded league (seed {seed}): real games, invented players")
+        return tuple(told)
 
     @property
     def embedded(self) -> bool:

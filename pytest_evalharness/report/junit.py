@@ -21,6 +21,7 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
     candidate, baseline = judged["candidate"], judged["baseline"]
     declared = judged["declaration"]
     values = {
+        "kind": "A/A" if judged.get("aa") else "A/B",
         "verdict": judged["verdict"],
         "decision": judged["decision"],
         "claim": declared["claim"],

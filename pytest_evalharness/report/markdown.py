@@ -56,5 +56,5 @@ def _cells(judged: Mapping[str, Any]) -> str:
     low, high = judged["ci"]
     level = f"{100 * (1 - declared['alpha']):.4g} %"
     interval = f"{100 * low:+.1f} to {100 * high:+.1f} ({level})" if shown else ""
-    claim = declared["claim"].replace("_", " ")
+    claim = "A/A" if judged.get("aa") else declared["claim"].replace("_", " ")
     return " | ".join([claim, judged["verdict"].upper(), *arms, effect, interval])

@@ -94,8 +94,12 @@ class Report:
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:
-    """What a reader must know beside a comparison's verdict: that it is old, or not the first."""
+    """What a reader must know beside a comparison's verdict: that it is an A/A, old, or not the first."""
     told = []
+    if result["judgement"].get("aa"):
+        told.append(
+            "an A/A run: one build meets itself, the check for different builds was skipped, no edit was judged"
+        )
     if result["evidence_age_seconds"] is not None:
         age = span(result["evidence_age_seconds"])
         told.append(f"read again, {age} old, nothing was posted; --eval-fresh starts another attempt")

@@ -29,6 +29,7 @@ def judge(
     *,
     verified: Sequence[str] = (),
     pairs: Pairs | None = None,
+    aa: bool = False,
 ) -> Judgement:
     """Judge one comparison.
 
@@ -44,6 +45,8 @@ def judge(
         trust: Checks of the run that failed.
         verified: Names of checks that were made and passed; "seats" puts "seats verified" into the headline.
         pairs: The games pair by pair, exactly when the declaration pairs them.
+        aa: Whether both arms are one build by design. A direction is then an alarm and makes the comparison
+            UNTRUSTWORTHY; any other verdict is what was to be expected, whatever was claimed.
 
     Returns:
         The judgement, with every number that a report prints.
@@ -65,6 +68,8 @@ def judge(
     ceiling = playable and (all(map(_almost_always, arms)) or all(map(_almost_never, arms)))
 
     broken = (*trust, *_distrust(candidate, baseline, sensitivity))
+    if aa and not broken:
+        broken = tuple(_alarm(declaration, reading.verdict, arms))
     verdict = Verdict.UNTRUSTWORTHY if broken else reading.verdict
     lift = declaration.target_lift if diff is None or diff >= 0.0 else -declaration.target_lift
     required: ByRule[int] = _by_rule(
@@ -79,7 +84,7 @@ def judge(
         baseline=baseline,
         pairs=pairs,
         verdict=verdict,
-        decision=rules.decide(declaration, verdict, apart, limits, counts.fewest),
+        decision=rules.decide(declaration, verdict, apart, limits, counts.fewest, aa=aa),
         reasons=broken or (*map(Finding, reading.reasons), *_notes(sensitivity, ceiling=ceiling)),
         verified=tuple(verified),
         statistical_verdict=reading.verdict,
@@ -105,6 +110,7 @@ def judge(
         ceiling=ceiling,
         p_better=p_better,
         expected_loss=expected_loss,
+        aa=aa,
     )
 
 
@@ -122,6 +128,15 @@ def _distrust(candidate: ArmEvidence, baseline: ArmEvidence, sensitivity: Sensit
             yield Finding(Reason.MISSING_DIFFERS, f"{lost}, Fisher p = {p:.3g}")
     if sensitivity is Sensitivity.REVERSES:
         yield Finding(Reason.MISSING_REVERSES, f"{candidate.missing} and {baseline.missing} missing")
+
+
+def _alarm(
+    declaration: Declaration, verdict: Verdict, arms: tuple[ArmEvidence, ArmEvidence]
+) -> Iterable[Finding]:
+    """A direction where there can be none."""
+    if verdict in (Verdict.BETTER, Verdict.WORSE):
+        won = " against ".join(f"{arm.wins}/{arm.finished}" for arm in arms)
+        yield Finding(Reason.AA_ALARM, f"{won}, {verdict.value} by the {declaration.rule} rule")
 
 
 def _missing_bounds(

@@ -87,6 +87,7 @@ class Judgement:
         ceiling: Both arms win at least 95 %, or at most 5 %.
         p_better: Posterior probability that the candidate is the better arm, Jeffreys priors; under the rule "bayes".
         expected_loss: What choosing the candidate, and choosing the baseline, would cost on average; likewise.
+        aa: Whether both arms were one build by design.
     """
 
     declaration: Declaration
@@ -120,6 +121,7 @@ class Judgement:
     ceiling: bool
     p_better: float | None = None
     expected_loss: Interval | None = None
+    aa: bool = False
 
     def headline(self, name: str) -> str:
         """The first line of every message: decision and numbers.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pytest_evalharness.verdict.judgement import MOST_GAMES
 from pytest_evalharness.verdict.planning import TABULATED, Needed, Outlook, Scenario
-from pytest_evalharness.verdict.words import Decision
+from pytest_evalharness.verdict.words import Decision, Verdict
 
 
 def power_lines(found: Outlook) -> Iterator[str]:
@@ -17,6 +17,13 @@ def power_lines(found: Outlook) -> Iterator[str]:
         yield from _detectable(found)
     for one in found.scenarios:
         yield _chances(one)
+
+
+def aa_lines(found: Outlook) -> Iterator[str]:
+    """How often an A/A run raises an alarm though nothing is wrong."""
+    verdicts = found.scenarios[0].chances.verdicts
+    alarm = verdicts[Verdict.BETTER] + verdicts[Verdict.WORSE]
+    yield f"chances    of one build against itself, at a rate of {found.base:g}: passes {1 - alarm:.1%}, alarm {alarm:.1%}"
 
 
 def verdict_lines(found: Outlook) -> Iterator[str]:

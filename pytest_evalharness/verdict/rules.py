@@ -155,7 +155,13 @@ def separation(candidate: tuple[float, float], baseline: tuple[float, float]) ->
 
 
 def decide(
-    declaration: Declaration, verdict: Verdict, apart: Separated, limits: Margins | None, fewest: int
+    declaration: Declaration,
+    verdict: Verdict,
+    apart: Separated,
+    limits: Margins | None,
+    fewest: int,
+    *,
+    aa: bool = False,
 ) -> Decision:
     """What becomes of the claim. With fewer than 5 games in an arm, or a rule that is report only, none is decided.
 
@@ -165,15 +171,22 @@ def decide(
         apart: Whose Wilson interval lies above.
         limits: Where the 1 - 2 alpha interval lies; None without a margin or without games.
         fewest: Finished games of the smaller arm.
+        aa: Whether both arms are one build by design; then that claim is all there is, and it is met by a verdict
+            that tells no difference, with however few games.
     """
     if verdict is Verdict.UNTRUSTWORTHY:
         return Decision.UNTRUSTWORTHY
+    if aa:
+        return Decision.MET if verdict in _EXPECTED_OF_AA else Decision.UNTRUSTWORTHY
     if fewest < FEWEST or not declaration.rule.decides:
         return Decision.CANNOT_TELL
     met, not_met = _sides(declaration.claim, verdict, apart, limits)
     if met:
         return Decision.MET
     return Decision.NOT_MET if not_met else Decision.CANNOT_TELL
+
+
+_EXPECTED_OF_AA = (Verdict.INCONCLUSIVE, Verdict.EQUIVALENT)
 
 
 def _sides(claim: Claim, verdict: Verdict, apart: Separated, limits: Margins | None) -> tuple[bool, bool]:

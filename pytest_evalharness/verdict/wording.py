@@ -20,7 +20,9 @@ def headline(judgement: Judgement, name: str) -> str:
         return f"{start}, {'; '.join(map(str, judgement.reasons))}"
     parts = [start, _points(judgement), f"{_score(judgement.candidate)} vs {_score(judgement.baseline)}"]
     claim = judgement.declaration.claim
-    if claim is not Claim.BETTER:
+    if judgement.aa:
+        parts.append("as an A/A run should")
+    elif claim is not Claim.BETTER:
         parts.append(f"{_claim(judgement)} {judgement.decision.words}")
     if "seats" in judgement.verified:
         parts.append("seats verified")
@@ -40,7 +42,7 @@ def summary_lines(judgement: Judgement) -> list[str]:
         f"detectable     : {_detectable(judgement)}",
         f"required_n     : {_required(judgement)}",
         f"{missing}{_sensitivity(judgement)}",
-        f"claim          : {_claim(judgement)}: {judgement.decision.words}{_unseen(judgement)}",
+        f"claim          : {_claim_line(judgement)}",
     ]
     if judgement.verdict is Verdict.INCONCLUSIVE:
         low, high = judgement.ci
@@ -70,6 +72,14 @@ def _claim(judgement: Judgement) -> str:
     claim = judgement.declaration.claim
     word = claim.value.replace("_", " ")
     return f"{word} within {margin:.2f}" if claim.needs_margin and margin is not None else word
+
+
+def _claim_line(judgement: Judgement) -> str:
+    if judgement.aa:
+        return (
+            f"an A/A run tells no difference: {judgement.decision.words} (the declared claim is not judged)"
+        )
+    return f"{_claim(judgement)}: {judgement.decision.words}{_unseen(judgement)}"
 
 
 def _level(alpha: float) -> str:

@@ -120,6 +120,7 @@ class Reason(StrEnum):
     MISSING_OVER_LIMIT = "missing_over_limit"
     MISSING_DIFFERS = "missing_differs_between_arms"
     MISSING_REVERSES = "missing_reverses"
+    AA_ALARM = "aa_alarm"
     # The evidence decides nothing.
     SMALL_N = "small_n"
     EXACT_DISAGREES = "exact_disagrees"
@@ -161,6 +162,7 @@ _SENTENCES = {
     Reason.MISSING_OVER_LIMIT: "more than 10 % of an arm's episodes are missing",
     Reason.MISSING_DIFFERS: "one arm lost clearly more episodes than the other",
     Reason.MISSING_REVERSES: "the missing episodes could turn the result around",
+    Reason.AA_ALARM: "an A/A run found a difference: its arms are not one build, or harness, league or chance made it",
     Reason.SMALL_N: "fewer than 5 finished games in an arm decide nothing",
     Reason.EXACT_DISAGREES: "with 5 to 9 games the exact test must agree, and it does not",
     Reason.SPANS_ZERO: "the interval for the difference includes 0",
@@ -191,5 +193,6 @@ _UNTRUSTWORTHY = frozenset(
         Reason.MISSING_OVER_LIMIT,
         Reason.MISSING_DIFFERS,
         Reason.MISSING_REVERSES,
+        Reason.AA_ALARM,
     }
 )

@@ -39,6 +39,7 @@ SAMPLES = {
     "target_lift": (("0.1", "0.2", "0.3"), ("0", "1", "nan", "x")),
     "dry_run": ((True, "yes", "on"), ("maybe", "2")),
     "fresh": ((True, "1", "TRUE"), ("maybe", "y")),
+    "aa": ((True, "1", "on"), ("maybe", "y")),
     "inconclusive": (("exit", "fail", "pass"), ("ignore", "", "Exit")),
     "total_budget": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),
     "stall_grace": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),

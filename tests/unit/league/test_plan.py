@@ -47,6 +47,17 @@ def test_seat_role_and_labels(make):
 # ------------------------------------------------------------------ the key
 
 
+def test_an_aa_run_is_another_question_and_an_ordinary_plan_keeps_its_key(make):
+    ordinary, aa = make.plan().to_json(), make.plan(aa=True).to_json()
+    assert "aa" not in ordinary  # ledgers already hold its key
+    assert aa == {**ordinary, "aa": True}
+
+
+def test_an_aa_run_needs_a_rule_that_could_raise_an_alarm(make):
+    with pytest.raises(UsageError, match="could never raise an alarm"):
+        make.plan(aa=True, declaration=Declaration("better", "bayes"))
+
+
 def test_what_was_asked_is_plain_and_free_of_labels(make):
     data = make.plan(candidate={5: "bot:v2", 0: "bot:v3"}, config={"voteTimerTicks": 1200}).to_json()
     assert json.loads(canonical_json(data)) == data

@@ -80,3 +80,10 @@ def test_a_claim_about_a_margin_is_planned_for_its_margin(lines, claim, needed):
     assert f"{claim} within 0.20 needs {needed} games an arm" in text
     assert "under a true loss of 0.20: passes" in text
     assert "a lift of" not in text
+
+
+def test_an_aa_run_is_announced_with_its_chance_of_an_alarm(lines):
+    told = lines(aa=True)
+    assert told[0] == "claim      none: an A/A run must tell no difference, by the score rule at alpha 0.05"
+    assert told[-1] == "chances    of one build against itself, at a rate of 0.5: passes 94.8%, alarm 5.2%"
+    assert not any("find a lift of" in line for line in told)

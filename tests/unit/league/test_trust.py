@@ -287,3 +287,16 @@ def test_one_seed_with_one_result_is_one_observation(check, arms, make):
 def test_games_that_differ_in_seed_are_no_copies(check, arms, make):
     games = [make.episode(arms["candidate"], id=f"ereq_{i}", seed=i) for i in range(3)]
     assert Reason.DUPLICATES not in {finding.reason for finding in check(games)}
+
+
+def test_an_aa_run_whose_arms_hold_the_same_games_shows_nothing(make, arms):
+    def record(side, first):
+        games = [make.episode(arms[side], first + i) for i in range(4)]
+        return make.record(arms[side], games)
+
+    shared = {"candidate": record("candidate", 0), "baseline": record("baseline", 3)}
+    finding = one(findings(arms, shared, aa=True), Reason.DUPLICATES)
+    assert "the same games (1 matches)" in finding.detail
+    assert findings(arms, shared) == []  # an edit may make no difference to a game
+    apart = {"candidate": record("candidate", 0), "baseline": record("baseline", 4)}
+    assert findings(arms, apart, aa=True) == []

@@ -21,13 +21,14 @@ def compared():
             for key in ("attempt", "earlier", "evidence_age_seconds")
             if key in declared
         }
+        aa = declared.pop("aa", False)
         arms = (
             ArmEvidence(label, wins[0], games, games, 0.5, 3, 1, ("xreq_c1", "xreq_c2")),
             ArmEvidence("keeper:v1", wins[1], games, games, 0.5, 3, 1, ("xreq_b",)),
         )
         trust = () if trusted else (WRONG_SEATS,)
         judgement = judge(
-            Declaration(claim, **declared), *arms, trust, verified=("seats",) if trusted else ()
+            Declaration(claim, **declared), *arms, trust, verified=("seats",) if trusted else (), aa=aa
         )
         return {
             "name": "A/B crew",

@@ -6,7 +6,7 @@ import pytest
 from pytest_evalharness.report.junit import properties
 
 NAMES = [
-    "verdict", "decision", "claim", "rule", "reason", "separated", "effect", "ci_low", "ci_high", "p",
+    "kind", "verdict", "decision", "claim", "rule", "reason", "separated", "effect", "ci_low", "ci_high", "p",
     "wins_candidate", "n_candidate", "wins_baseline", "n_baseline", "request_candidate", "request_baseline", "server",
     "attempt", "scope", "run",
 ]  # fmt: skip
@@ -32,7 +32,7 @@ def test_the_vocabulary_is_fixed_and_made_of_exact_strings(compared, wins, trust
 def test_the_values(compared):
     values = told(compared((8, 17), claim="not_worse", rule="overlap"))
     assert values == {
-        "verdict": "inconclusive", "decision": "met", "claim": "not_worse", "rule": "overlap", "reason": "overlap",
+        "kind": "A/B", "verdict": "inconclusive", "decision": "met", "claim": "not_worse", "rule": "overlap", "reason": "overlap",
         "separated": "none", "effect": "-0.3", "ci_low": values["ci_low"], "ci_high": values["ci_high"],
         "p": values["p"], "wins_candidate": "8", "n_candidate": "30", "wins_baseline": "17", "n_baseline": "30",
         "request_candidate": "xreq_c1 xreq_c2", "request_baseline": "xreq_b", "server": "embedded:2026",

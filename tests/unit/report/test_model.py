@@ -3,6 +3,7 @@ import json
 import pytest
 
 from pytest_evalharness.base.files import readable_json
+from pytest_evalharness.report import junit, markdown, terminal
 from pytest_evalharness.report.model import EXIT_WORDS, counts, remarks
 
 
@@ -60,6 +61,17 @@ def test_remarks_on_old_and_repeated_evidence(compared):
     assert "worse (attempt 1)" in told[1]
     assert remarks(compared(evidence_age_seconds=0.0))
     assert remarks(compared(attempt=2)) == [], "nothing was judged before, so this is no further look"
+
+
+def test_an_aa_run_is_called_one_in_every_report(report, case, compared):
+    found = compared((16, 15), aa=True)
+    assert "no edit was judged" in remarks(found)[0]
+    told = report(case(found))
+    assert "A/A" in markdown.render(told)
+    assert "| A/A | INCONCLUSIVE |" in markdown.render(told)
+    assert any("an A/A run: one build meets itself" in line for _, line in terminal.lines(told))
+    assert dict(junit.properties(found, "run"))["evalharness.kind"] == "A/A"
+    assert dict(junit.properties(compared(), "run"))["evalharness.kind"] == "A/B"
 
 
 def test_counts(case):

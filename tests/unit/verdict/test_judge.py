@@ -372,6 +372,46 @@ def test_what_becomes_of_a_claim(claim, candidate, baseline, margin, decision):
     assert judged(candidate, baseline, claim, margin=margin).decision is decision
 
 
+# ------------------------------------------------------------------------ A/A runs
+
+
+def judged_aa(candidate, baseline, claim="better", *trust, **declared):
+    return judge(Declaration(claim, **declared), arm(*candidate), arm(*baseline), trust, aa=True)
+
+
+@pytest.mark.parametrize("claim", ["better", "not_worse", "noninferior", "equivalent", "separated"])
+@pytest.mark.parametrize("rule", ["score", "overlap", "newcombe", "exact"])
+def test_an_aa_run_that_tells_a_difference_is_an_alarm(claim, rule):
+    for candidate, baseline, word in (((26, 30), (15, 30), "better"), ((4, 30), (15, 30), "worse")):
+        found = judged_aa(candidate, baseline, claim, rule=rule, margin=0.9)
+        assert (found.verdict, found.decision) == (Verdict.UNTRUSTWORTHY, Decision.UNTRUSTWORTHY)
+        assert codes(found) == ["aa_alarm"]
+        won = f"{candidate[0]}/30 against 15/30, {word} by the {rule} rule"
+        assert won in found.headline("A/A crew")
+        assert " pp " not in found.headline("A/A crew")
+
+
+@pytest.mark.parametrize("claim", ["better", "not_worse", "noninferior", "equivalent", "separated"])
+@pytest.mark.parametrize(
+    ("candidate", "baseline", "verdict"),
+    [
+        ((16, 30), (15, 30), Verdict.INCONCLUSIVE),
+        ((50, 100), (50, 100), Verdict.EQUIVALENT),
+        ((2, 3), (0, 3), Verdict.INCONCLUSIVE),  # with so few games there can be no alarm
+    ],
+)
+def test_an_aa_run_that_tells_none_is_met_whatever_was_claimed(claim, candidate, baseline, verdict):
+    found = judged_aa(candidate, baseline, claim, margin=0.15)
+    assert (found.verdict, found.decision) == (verdict, Decision.MET)
+    assert "as an A/A run should" in found.headline("A/A crew")
+    assert any("an A/A run tells no difference: met" in line for line in found.summary_lines())
+
+
+def test_what_is_wrong_with_an_aa_run_comes_before_its_alarm():
+    found = judged_aa((26, 30), (4, 30), "better", Finding(Reason.SEATS))
+    assert codes(found) == ["seats"]
+
+
 # ---------------------------------------------------------------------- plain data
 
 
@@ -386,8 +426,9 @@ def test_what_becomes_of_a_claim(claim, candidate, baseline, margin, decision):
         judged((18, 30), (11, 30), rule="newcombe"),
         judged((18, 30), (11, 30), rule="exact"),
         judged((18, 30), (11, 30), rule="bayes"),
+        judge(Declaration("better"), arm(18, 30), arm(17, 30), aa=True),
     ],
-    ids=["inconclusive", "no-games", "seats", "overlap", "pairs", "newcombe", "exact", "bayes"],
+    ids=["inconclusive", "no-games", "seats", "overlap", "pairs", "newcombe", "exact", "bayes", "aa"],
 )
 def test_json_and_pickle_round_trip(found):
     text = json.dumps(found.to_json(), sort_keys=True, allow_nan=False)
@@ -414,7 +455,7 @@ def test_no_zero_is_negative():
 
 def test_a_judgement_from_before_there_was_a_posterior_can_be_read():
     data = judged((18, 30), (11, 30)).to_json()
-    for later in ("p_better", "expected_loss"):
+    for later in ("p_better", "expected_loss", "aa"):
         del data[later]
     data["required_n"] = {"score": 383, "overlap": 637}
     assert Judgement.from_json(data) == judged((18, 30), (11, 30))
