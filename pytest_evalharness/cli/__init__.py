@@ -11,6 +11,7 @@ from pytest_evalharness.errors import EvalHarnessError
 
 USAGE = 4
 INTERRUPTED = 2
+INCOMPLETE = 1
 
 
 class Parser(argparse.ArgumentParser):
@@ -24,7 +25,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """The command line of every subcommand."""
-    from pytest_evalharness.cli import arena, demo, power
+    from pytest_evalharness.cli import arena, calibrate, demo, power
 
     parser = Parser(
         prog="evalharness",
@@ -37,6 +38,7 @@ def build_parser() -> Parser:
     arena.add_to(commands)
     demo.add_to(commands)
     power.add_to(commands)
+    calibrate.add_to(commands)
     return parser
 
 

@@ -49,7 +49,10 @@ def decisive(arms, rule):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rule", "nominal"), [("score", 0.05), ("overlap", 0.0056)])
+@pytest.mark.parametrize(
+    ("rule", "nominal"),
+    [("score", 0.05), ("overlap", 0.0056), ("newcombe", 0.052), ("exact", 0.05), ("bayes", 0.0)],
+)
 def test_a_build_against_itself_is_rarely_told_apart(arms, rule, nominal):
     """At most what a rule promises: the count may exceed it by chance once in a thousand runs of this test."""
     assert 0.2 < sum(arms) / (len(arms) * GAMES) < 0.8, "a table that cannot lose would prove nothing"

@@ -129,6 +129,13 @@ def test_the_plan_that_is_shown_is_the_one_that_is_printed(pages, capsys):
     assert set(planned) <= set(tutorial)
 
 
+@pytest.mark.slow
+def test_the_calibration_that_is_shown_is_the_one_that_is_played(pages, capsys):
+    shown = next(b for b in pages["docs/how-to.md"].blocks("text") if b.text.startswith("200 A/A"))
+    assert main(["calibrate", "--runs", "200"]) == 0
+    assert capsys.readouterr().out == shown.text
+
+
 def test_every_rule_is_explained(pages):
     assert [code(row[0]) for row in pages[STATISTICS].table("rule")] == list(Rule)
 

@@ -31,7 +31,14 @@ def test_usage_errors_exit_with_4_and_name_the_help(arguments):
 def test_help_reads_well():
     result = run("--help")
     assert result.returncode == 0
-    for word in ("arena", "demo", "Exit codes: 0 done", "pytest evals/ --candidate=NAME:vN"):
+    for word in (
+        "arena",
+        "calibrate",
+        "demo",
+        "power",
+        "Exit codes: 0 done",
+        "pytest evals/ --candidate=NAME:vN",
+    ):
         assert word in result.stdout
 
 
