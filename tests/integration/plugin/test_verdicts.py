@@ -268,3 +268,27 @@ def test_verbose_tells_the_numbers_of_what_passed(project):
     )
     quiet = project.judge_here("-q")
     quiet.stdout.no_fnmatch_line("*wilson-overlap*")
+
+
+def test_the_bayes_rule_reports_and_leaves_the_claim_open(project):
+    result = project.judge_here("--eval-rule=bayes")
+    assert result.ret == 10
+    result.stdout.fnmatch_lines(
+        [
+            "*bayes*P(better) 1.000*decides nothing",
+            "*note*the bayes rule is report only*",
+            "*declare a rule that decides*",
+        ]
+    )
+    (properties,) = project.properties()
+    assert properties["evalharness.reason"] == "report_only"
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [("newcombe", "newcombe *by the newcombe rule"), ("exact", "*exact p=*by the exact rule")],
+)
+def test_the_other_rules_decide_and_say_so(project, rule, line):
+    result = project.judge_here(f"--eval-rule={rule}", candidate="keeper:v3")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"E*{line}"])
