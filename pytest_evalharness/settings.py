@@ -48,7 +48,24 @@ def _server(raw: str) -> str:
         raise ValueError(
             "must not hold a login: the token is read from the environment or the credential file"
         )
+    if text != EMBEDDED:
+        _check_address(text)
     return text
+
+
+def _check_address(text: str) -> None:
+    """An address that a token may be sent to. It is quoted in reports, so it must not hold anything secret."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError("must be `embedded` or a URL such as https://HOST/api")
+    if "?" in text or "#" in text:
+        raise ValueError("must not have a query or a fragment: a token belongs into the credential file")
 
 
 def _whole(low: int, high: int | None = None) -> Callable[[str], int]:

@@ -38,12 +38,12 @@ class EventReader:
         self._offset = 0
 
     def new(self) -> Iterator[dict[str, Any]]:
-        """The events since the last call, oldest first. No file yet means no events."""
+        """The events since the last call, oldest first. No file yet, or none that can be read, means no events."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self._offset)
                 data = file.read()
-        except FileNotFoundError:
+        except OSError:
             return
         whole, newline, _ = data.rpartition(b"\n")
         if not newline:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 from pytest_evalharness.settings import BY_KEY
+
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+_STOP_SECONDS = 15.0  # the server gives itself five once it serves; before that it founds its world
 
 
 def add_to(commands: Any) -> None:
@@ -46,7 +53,10 @@ def add_to(commands: Any) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Run the server's own module; only that starts it."""
+    """Run the server's own module; only that starts it.
+
+    Its standard input is our pipe: however this process ends, the server's input ends with it, and so does the server.
+    """
     command = [
         sys.executable,
         "-m",
@@ -55,21 +65,60 @@ def run(parsed: argparse.Namespace) -> int:
         parsed.home,
         "--port",
         str(parsed.port),
+        "--exit-with-stdin",
     ]
     command += ["--seed", str(parsed.seed)]
     if parsed.pace is not None:
         command += ["--pace", str(parsed.pace)]
     for fault in parsed.fault:
         command += ["--fault", fault]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+    with _interrupted_by_signals():
+        process: subprocess.Popen[str] | None = None
+        try:
+            # A session of its own: a Ctrl-C is for us, and we end the server by closing its standard input.
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+            )
+            assert process.stdout is not None
+            greet(process.stdout.readline())
+            return process.wait()
+        except KeyboardInterrupt:
+            if process is not None:
+                _end(process)
+            print("\nended; the same --home goes on where it was", flush=True)
+            return 0
+
+
+@contextlib.contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """Make the first SIGINT or SIGTERM a KeyboardInterrupt; later ones change nothing: it is ending.
+
+    A shell's background job ignores SIGINT unless told otherwise, and `kill -INT` is meant for it all the same.
+    """
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in _ENDING}
     try:
-        greet(process.stdout.readline())
-        return process.wait()
-    except KeyboardInterrupt:
-        process.wait()  # Ctrl-C reaches both: let the server end in its own way
-        print("\nended; the same --home goes on where it was", flush=True)
-        return 0
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Close the server's standard input and wait until it has ended; one that does not is killed."""
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def greet(line: str) -> None:

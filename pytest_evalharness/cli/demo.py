@@ -88,7 +88,7 @@ def run(parsed: argparse.Namespace) -> int:
     print(f"\nThree edits judged in {time.monotonic() - started:.0f} s. Files:")
     print(f"  {case}   the case: copy it")
     for folder in sorted((home / "run" / "runs").glob("*")):
-        print(f"  {folder}/   results.json, summary.md, events.jsonl")
+        print(f"  {folder}/   results.json, summary.md")
     print(f"  {home}/*.xml   the JUnit files")
     print(
         "Next: docs/tutorial.md, or pytest evals/ --candidate=keeper:v4 --baseline=keeper:v1 for an edit that changes nothing."

@@ -43,6 +43,8 @@ CLOCK_SKEW = 300.0
 """Seconds by which the server's clock may be behind ours."""
 OUTAGE = 300.0
 """Seconds without an answer that a posted request survives before its wait ends."""
+NOT_YET = 120.0
+"""Seconds after its acceptance in which a request that the server does not show is only late."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class BlockDriver(threading.Thread):
             if deadline.expired or clock.wait(0.5, self.context.stop):
                 break
         if self.context.stop.is_set() or not found.conclusive:
-            raise SubmissionUnknown(
+            raise self._unknown(
                 f"the {self.arm.side} arm was posted, its answer was lost, and the server does not show whether it "
                 f"exists (token {self.lease.block.token} in its notes)",
                 not_done="it was not posted again",
@@ -164,13 +166,20 @@ class BlockDriver(threading.Thread):
             )
         return self._repeat_with_the_same_key()
 
+    def _unknown(self, what: str, not_done: str, next_step: str) -> SubmissionUnknown:
+        """A POST whose fate nobody can tell: noted, so that --eval-fresh need not wait for it."""
+        error = SubmissionUnknown(what, not_done=not_done, next_step=next_step)
+        if not self.context.stop.is_set():  # broken off in the middle of looking, it proves nothing
+            self.lease.unknown(error)
+        return error
+
     def _look(self) -> FoundRequests:
         self.lease.heartbeat(None)
         sent = self.lease.block.posted_at or self.lease.block.created_at
         return self.context.observatory.find_experience_requests(self.lease.block.token, sent - CLOCK_SKEW)
 
     def _doubled(self, ids: list[str]) -> SubmissionUnknown:
-        return SubmissionUnknown(
+        return self._unknown(
             f"the server has {len(ids)} requests of the {self.arm.side} arm: {', '.join(map(printable, ids))}",
             not_done="nothing more was submitted; these requests go on",
             next_step="cancel the ones you do not want, then run with --eval-fresh",
@@ -231,20 +240,34 @@ class Poller:
         return self.context.clock.monotonic() - self.started
 
     def _read(self) -> ExperienceRequestDetail | None:
-        """The request as it stands, or None while the server is out: a posted request outlives an outage."""
+        """The request as it stands, or None while the server is out, or does not show it yet.
+
+        A posted request outlives an outage, and what was just accepted may be shown late.
+        """
         try:
             detail = self.context.observatory.experience_request(self.request_id, fresh=True)
         except ServerUnreachable as outage:
             if self._waited - self.last_answer > OUTAGE:
                 raise
-            self.driver.say("outage", request=self.request_id, reason=outage.what)
-            self.lease.heartbeat(None)
+            self._no_news(outage)
+            return None
+        except SubmissionUnknown as absent:
+            if self.context.clock.now() - (self.lease.block.accepted_at or 0.0) > NOT_YET:
+                raise
+            self._no_news(absent)
             return None
         self.last_answer = self._waited
         return detail
 
+    def _no_news(self, why: EvalHarnessError) -> None:
+        self.driver.say("outage", request=self.request_id, reason=why.what)
+        self.lease.heartbeat(None)
+
     def _harvest(self, detail: ExperienceRequestDetail) -> None:
-        evidence = harvest(self.context.observatory, detail, self.lease.heartbeat, self.context.stop)
+        context = self.context
+        evidence = harvest(
+            context.observatory, detail, self.lease.heartbeat, context.stop, clock=context.clock
+        )
         if evidence is not None:
             self.lease.finish(evidence)
             self.driver.say("finished", request=self.request_id)

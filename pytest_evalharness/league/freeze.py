@@ -17,7 +17,6 @@ from pytest_evalharness.league.roster import Roster, division_of, no_longer_live
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.keys import arm_key, digest
 from pytest_evalharness.ledger.records import ArmSpec, Comparison
-from pytest_evalharness.ledger.states import BlockState
 from pytest_evalharness.observatory.client import Observatory
 from pytest_evalharness.observatory.models import Membership
 from pytest_evalharness.observatory.resolve import ResolvedPolicy, resolve_policy
@@ -65,7 +64,7 @@ class Freezer:
             roster = Roster.from_json(comparison.frozen["roster"])
             if no_longer_live(roster, self._memberships(roster.league, roster.division)):
                 # The field moved on before anything was sent: another attempt costs nothing and is no second look.
-                comparison = self._open(plan, policies, case, fresh=True)
+                comparison = self._open(plan, policies, case, fresh=fresh, supersede=comparison.id)
         if comparison.frozen is None:
             comparison = self._write_down(plan, comparison, policies)
         assert comparison.frozen is not None
@@ -83,11 +82,19 @@ class Freezer:
         return Frozen(roster, {side: build_arm(plan, side, roster, policies) for side in SIDES})
 
     def _open(
-        self, plan: ComparisonPlan, policies: Mapping[str, ResolvedPolicy], case: str, *, fresh: bool
+        self,
+        plan: ComparisonPlan,
+        policies: Mapping[str, ResolvedPolicy],
+        case: str,
+        *,
+        fresh: bool,
+        supersede: str | None = None,
     ) -> Comparison:
         versions = {label: policy.policy_version_id for label, policy in sorted(policies.items())}
         asked = {**plan.to_json(), "versions": versions}
-        return self._ledger.open_comparison(asked, run_id=self._run_id, case_name=case, fresh=fresh)
+        return self._ledger.open_comparison(
+            asked, run_id=self._run_id, case_name=case, fresh=fresh, supersede=supersede
+        )
 
     def _write_down(
         self, plan: ComparisonPlan, comparison: Comparison, policies: Mapping[str, ResolvedPolicy]
@@ -109,7 +116,7 @@ class Freezer:
 
     def _never_posted(self, comparison: Comparison) -> bool:
         blocks = [block for key in comparison.arms.values() for block in self._ledger.blocks(key)]
-        return all(block.state is BlockState.PLANNED and block.owner is None for block in blocks)
+        return all(block.untouched for block in blocks)
 
     # ------------------------------------------------------------ resolving
 

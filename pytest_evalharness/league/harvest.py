@@ -8,9 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.league.records import COMPLETED, EpisodeRecord, SeatedAs
 from pytest_evalharness.observatory.client import Observatory
 from pytest_evalharness.observatory.models import EpisodeRow, ExperienceRequestDetail
+from pytest_evalharness.observatory.requests import LATE_SECONDS
 
 _AT_ONCE = 8
 _KEPT_RESULTS = (
@@ -25,12 +28,16 @@ def harvest(
     detail: ExperienceRequestDetail,
     heartbeat: Callable[[dict[str, Any] | None], None],
     stop: threading.Event,
+    *,
+    clock: Clock,
 ) -> dict[str, Any] | None:
     """An ended request as plain data, or None if `stop` was set before everything was read."""
     records: list[dict[str, Any]] = []
+    # One window for all results: every episode has ended by now, so what is late is late for all of them at once.
+    late = Deadline.after(clock, LATE_SECONDS)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="evalharness-harvest") as pool:
         for record in pool.map(
-            lambda row: None if stop.is_set() else _record(observatory, row), detail.episodes
+            lambda row: None if stop.is_set() else _record(observatory, row, late), detail.episodes
         ):
             if record is None:
                 return None
@@ -49,9 +56,9 @@ def harvest(
     }
 
 
-def _record(observatory: Observatory, row: EpisodeRow) -> EpisodeRecord:
+def _record(observatory: Observatory, row: EpisodeRow, late: Deadline) -> EpisodeRecord:
     finished = str(row.status) == COMPLETED
-    results = observatory.episode_results(row.id) if finished else None
+    results = observatory.episode_results(row.id, late_seconds=max(0.0, late.remaining)) if finished else None
     return EpisodeRecord(
         id=row.id,
         status=str(row.status),

@@ -25,7 +25,7 @@ def judged(
     ledger: Ledger,
     clock: Clock,
     run_id: str,
-    read_again: bool,
+    began: float,
 ) -> ABResult:
     """Judge a comparison whose blocks are finished, and write the verdict down beside the earlier ones.
 
@@ -36,7 +36,7 @@ def judged(
         ledger: where verdicts are kept.
         clock: tells how old the evidence is.
         run_id: the run that judges.
-        read_again: whether an earlier run brought the evidence.
+        began: when that run began; evidence that was complete before was brought by an earlier one.
     """
     comparison = frozen.comparison
     assert comparison is not None
@@ -66,7 +66,7 @@ def judged(
         records=records,
         attempt=comparison.attempt,
         earlier=_earlier(ledger, comparison),
-        age=max(0.0, clock.now() - ended) if read_again else None,
+        age=max(0.0, clock.now() - ended) if ended < began else None,
     )
 
 

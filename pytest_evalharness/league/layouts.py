@@ -26,16 +26,21 @@ class ArmRequest:
         """An arm from seat → policy label.
 
         Raises:
-            UsageError: no seat, or something that is no seat number.
+            UsageError: no mapping, no seat, or something that is no seat number or no label.
         """
-        if not seats or any(isinstance(seat, bool) or not isinstance(seat, int) for seat in seats):
-            raise _wrong(f"an arm is {{seat: 'NAME:vN'}} with at least one seat, not {dict(seats)!r}")
-        return cls(tuple(sorted((seat, str(label)) for seat, label in seats.items())))
+        if (
+            not isinstance(seats, Mapping)
+            or not seats
+            or any(isinstance(seat, bool) or not isinstance(seat, int) for seat in seats)
+            or not all(isinstance(label, str) and label for label in seats.values())
+        ):
+            raise _wrong(f"an arm is {{seat: 'NAME:vN'}} with at least one seat, not {seats!r}")
+        return cls(tuple(sorted(seats.items())))
 
 
 def comparison_plan(
-    candidate: ArmRequest,
-    baseline: ArmRequest,
+    candidate: ArmRequest | Mapping[int, str],
+    baseline: ArmRequest | Mapping[int, str],
     *,
     seat: int,
     words: Mapping[str, Any],
@@ -45,7 +50,7 @@ def comparison_plan(
     """The plan of two described arms.
 
     Args:
-        candidate: the edited arm.
+        candidate: the edited arm, described by `arm` or as the plain mapping that `arm` takes.
         baseline: the arm it is compared with.
         seat: the seat whose wins are compared; its role is the layout's.
         words: what else was said: claim, rule, alpha, margin, target_lift, episodes, ticks, opponents, config.
@@ -58,6 +63,7 @@ def comparison_plan(
     unknown = sorted(set(words) - set(_FREE))
     if unknown:
         raise _wrong(f"compare has no {unknown[0]!r}; it knows {', '.join(_FREE)}")
+    arms = [one if isinstance(one, ArmRequest) else ArmRequest.of(one) for one in (candidate, baseline)]
     declared = {key: words[key] for key in _DECLARED if key in words}
     try:
         return ComparisonPlan(
@@ -67,14 +73,14 @@ def comparison_plan(
             backend=settings["backend"],
             layout_seed=settings["layout_seed"],
             tested_seat=seat,
-            candidate=dict(candidate.seats),
-            baseline=dict(baseline.seats),
+            candidate=dict(arms[0].seats),
+            baseline=dict(arms[1].seats),
             opponents=names("opponents", _said("opponents", "opponent", words, settings) or ()),
             top_n=settings["top_n"],
             episodes=_or(DEFAULT_EPISODES, _said("episodes", "num", words, settings)),
             ticks=_or(DEFAULT_TICKS, _said("ticks", "ticks", words, settings)),
             declaration=Declaration(**{"claim": "better", **declared}),
-            config=dict(words.get("config") or {}),
+            config=_or({}, words.get("config")),
             aa=settings["aa"],
         )
     except (ValueError, TypeError) as problem:
@@ -86,7 +92,7 @@ def _said(word: str, key: str, words: Mapping[str, Any], settings: Settings) -> 
     return settings[key] if settings.commanded(key) or words.get(word) is None else words[word]
 
 
-def _or(default: int, value: Any) -> Any:
+def _or(default: Any, value: Any) -> Any:
     return default if value is None else value
 
 

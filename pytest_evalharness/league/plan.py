@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,16 @@ from pytest_evalharness.verdict.claim import Declaration
 DEFAULT_EPISODES = 30
 DEFAULT_TICKS = 10_000
 TICKS_PER_SECOND = 24
+
+_SET_ELSEWHERE = {
+    "maxTicks": "ticks=… or --eval-ticks sets it",
+    "imposterCount": "the layout sets it: always two imposters",
+    "autoImposterCount": "the layout sets it: always two imposters",
+    "slots": "the layout sets them: --eval-layout-seed draws the roles",
+    "tokens": "the service sets them for every episode",
+    "players": "the arms set them: candidate, baseline and opponents, or --eval-opponent",
+}
+"""Game-config key → who sets it."""
 
 Pins = Mapping[int, str]
 """Seat → policy label, for the seats that an arm fills itself rather than from the field."""
@@ -50,21 +60,31 @@ class ComparisonPlan:
         whole("top_n", self.top_n, 1, 100)
         if self.aa and not self.declaration.rule.decides:
             raise _bad(f"an A/A run under the {self.declaration.rule} rule could never raise an alarm")
+        self._check_config()
+        self._check_seats()
+
+    def _check_config(self) -> None:
+        if not isinstance(self.config, Mapping):
+            raise _bad(f"config is a mapping of game-config keys, not {self.config!r}")
+        strange = [key for key in self.config if not isinstance(key, str)]
+        if strange:
+            raise _bad(f"config's keys are game-config keys, which are text, not {strange[0]!r}")
         if "seed" in self.config:
             raise _bad(
                 "config fixes a seed: the service gives it to every episode of a request, "
                 "so that all of them would be one game, counted many times"
             )
-        self._check_json()
-        self._check_seats()
-
-    def _check_json(self) -> None:
+        for key, who in _SET_ELSEWHERE.items():
+            if key in self.config:
+                raise _bad(f"config sets {key}: {who}")
         try:
             canonical_json(dict(self.config))
         except (TypeError, ValueError) as problem:
             raise _bad(f"config must be plain JSON: {problem}") from None
 
     def _check_seats(self) -> None:
+        if isinstance(self.tested_seat, bool) or not isinstance(self.tested_seat, int):
+            raise _bad(f"seat must be a whole number, got {self.tested_seat!r}")
         for side, pins in (("candidate", self.candidate), ("baseline", self.baseline)):
             if self.tested_seat not in pins:
                 raise _bad(f"the {side} arm puts nobody into the tested seat {self.tested_seat}")
@@ -156,9 +176,9 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     """A list of names.
 
     Raises:
-        UsageError: it is something else, a single text for instance, or names somebody twice.
+        UsageError: it is something else, a single text or a set for instance, or names somebody twice.
     """
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if not isinstance(value, list | tuple):  # a set's order is another one in every process
         raise _bad(f"{name} is a list of names, not {value!r}")
     listed = tuple(str(one) for one in value)
     twice = [one for i, one in enumerate(listed) if one in listed[:i]]

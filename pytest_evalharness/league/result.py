@@ -153,13 +153,16 @@ class ABResult:
         return f"--eval-num {min(max(needed, asked), LARGEST_REQUEST)} asks again with more games ({needed} for a true lift of {lift})"
 
     def lines(self) -> list[str]:
-        """The numbers under the headline, for people, and what must be known beside them."""
+        """The numbers under the headline, for people, and what must be known beside them.
+
+        What cannot be believed shows no number from which the effect could be read.
+        """
         return [*self._numbers(), *(f"  remark         : {remark}" for remark in remarks(self.to_json()))]
 
     def _numbers(self) -> list[str]:
         out = [f"  {line}" for line in self.judgement.summary_lines()]
         out += [
-            f"  {_arm_line(side, arm)}"
+            f"  {_arm_line(side, arm, numbers=self.judgement.verdict is not Verdict.UNTRUSTWORTHY)}"
             for side, arm in (("candidate", self.candidate), ("baseline", self.baseline))
         ]
         out.append(f"  scope          : {SCOPE}")
@@ -185,9 +188,12 @@ class ABResult:
         }
 
 
-def _arm_line(side: str, arm: ArmEvidence) -> str:
+def _arm_line(side: str, arm: ArmEvidence, *, numbers: bool) -> str:
+    requests = f"request {' '.join(map(printable, arm.request_ids))}"
+    if not numbers:  # the effect could be read from them
+        return f"{side:<15}: {printable(arm.label)}, {requests}"
     score = "none" if arm.mean_score is None else f"{arm.mean_score:.2f}"
     return (
         f"{side:<15}: {printable(arm.label)}, mean seat score {score}, kills {arm.kills}, "
-        f"vote timeouts {arm.vote_timeouts}, request {' '.join(map(printable, arm.request_ids))}"
+        f"vote timeouts {arm.vote_timeouts}, {requests}"
     )

@@ -95,6 +95,8 @@ class LeagueRun:
         self._drivers: dict[str, BlockDriver] = {}
         self._stop = stop
         self._launched = False
+        noted = ledger.run_began(options.run_id)
+        self._began = clock.now() if noted is None else noted
 
     # ------------------------------------------------------------- planning
 
@@ -202,9 +204,6 @@ class LeagueRun:
     def _finished(self, entry: Entry) -> ABResult:
         frozen = entry.ready()
         blocks = self._wait(entry.plan, frozen)
-        assert frozen.comparison is not None
-        begun_elsewhere = frozen.comparison.run_id != self._options.run_id
-        driven = any(block.block_id in self._drivers for side in SIDES for block in blocks[side])
         return judged(
             entry.plan,
             frozen,
@@ -212,7 +211,7 @@ class LeagueRun:
             ledger=self._ledger,
             clock=self._clock,
             run_id=self._options.run_id,
-            read_again=begun_elsewhere and not driven,
+            began=self._began,
         )
 
     def _wait(self, plan: ComparisonPlan, frozen: Frozen) -> dict[str, list[Block]]:

@@ -31,6 +31,9 @@ from pytest_evalharness.ledger.storage import BUSY_SECONDS, Storage
 
 __all__ = ["Lease", "LeaseLost", "Ledger"]
 
+_GIVEN = "SELECT value_json FROM once WHERE kind = ? AND key = ?"
+_GIVE = "INSERT OR REPLACE INTO once VALUES (?, ?, 'done', NULL, NULL, NULL, ?)"
+"""Which attempt a run got that asked for a fresh one: its slower workers must get the same."""
 _LATEST = "SELECT * FROM comparisons WHERE plan_key = ? ORDER BY attempt DESC LIMIT 1"
 
 
@@ -100,6 +103,11 @@ class Ledger:
             sql = "INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
             run(sql, run_id, self._access.clock.now(), dump(dict(info)))
 
+    def run_began(self, run_id: str) -> float | None:
+        """When a run began, in seconds since 1970; None if nobody noted it."""
+        rows = self._storage.read("SELECT created_at FROM runs WHERE run_id = ?", run_id)
+        return float(rows[0]["created_at"]) if rows else None
+
     def run_info(self, run_id: str) -> dict[str, Any] | None:
         """What was noted of a run when it began; None if there was none."""
         rows = self._storage.read("SELECT info_json FROM runs WHERE run_id = ?", run_id)
@@ -108,7 +116,13 @@ class Ledger:
     # ------------------------------------------------------------- comparisons
 
     def open_comparison(
-        self, plan: Mapping[str, Any], *, run_id: str, case_name: str, fresh: bool = False
+        self,
+        plan: Mapping[str, Any],
+        *,
+        run_id: str,
+        case_name: str,
+        fresh: bool = False,
+        supersede: str | None = None,
     ) -> Comparison:
         """The latest attempt at a plan, or its first.
 
@@ -116,17 +130,28 @@ class Ledger:
             plan: what the user asked, JSON; `keys.plan_key` of it is its identity.
             run_id: the run that asks.
             case_name: the case that asks.
-            fresh: begin another attempt. All workers of a run that ask for it get one and the same.
+            fresh: begin another attempt beside a latest one that is over; one that can still be brought to its end
+                is gone on with. All workers of a run that ask for it get one and the same.
+            supersede: the id of an attempt of which nothing was posted: begin another in its place, unless somebody
+                has begun one, or has taken up this one, meanwhile.
         """
         key = plan_key(plan)
         with self._storage.transaction() as run:
             found = run(_LATEST, key)
-            if fresh:
-                ours = "SELECT * FROM comparisons WHERE plan_key = ? AND run_id = ? AND fresh = 1"
-                begun = run(ours, key, run_id)
+            latest = found[0]["comparison_id"] if found else None
+            if supersede is not None:
+                wanted = latest == supersede and all(block.untouched for block in _blocks(run, supersede))
+            elif fresh:
+                ours = run(_GIVEN, "fresh", f"{key}:{run_id}")
+                if ours:
+                    return _comparison(run, whole(ours[0]["value_json"])["comparison"])
+                wanted = latest is None or _over(_blocks(run, latest))
             else:
-                begun = found
-            if not begun:
+                wanted = latest is None
+            if not wanted:
+                assert latest is not None
+                name = latest
+            else:
                 attempt = found[0]["attempt"] + 1 if found else 1
                 name = f"{key}.{attempt}"
                 run(
@@ -134,14 +159,16 @@ class Ledger:
                     name,
                     key,
                     attempt,
-                    int(fresh),
+                    int(fresh and supersede is None),
                     run_id,
                     case_name,
                     dump(dict(plan)),
                     self._access.clock.now(),
                 )
-                return _comparison(run, name)
-            return _comparison(run, begun[0]["comparison_id"])
+            if fresh:
+                given = dump({"comparison": name})
+                run(_GIVE, "fresh", f"{key}:{run_id}", given)
+            return _comparison(run, name)
 
     def comparison(self, comparison_id: str) -> Comparison:
         """One comparison.
@@ -303,6 +330,16 @@ class Ledger:
             )
             for row in self._storage.read(sql, comparison_id)
         ]
+
+
+def _blocks(run: Run, comparison_id: str) -> list[Block]:
+    sql = "SELECT blocks.* FROM blocks JOIN comparison_arms USING (arm_key) WHERE comparison_id = ?"
+    return [as_block(row) for row in run(sql, comparison_id)]
+
+
+def _over(blocks: list[Block]) -> bool:
+    """Whether going on with an attempt is over: everything has settled, or something is lost for good."""
+    return bool(blocks) and (all(block.settled for block in blocks) or any(block.lost for block in blocks))
 
 
 def _comparison(rows: Callable[..., list[sqlite3.Row]], comparison_id: str) -> Comparison:

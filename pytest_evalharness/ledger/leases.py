@@ -62,11 +62,17 @@ class Lease:
                 )
             held = {"lease": self._id, "owner_json": dump(self._access.owner.as_json())}
             facts = {"state": BlockState.RUNNING, "request_id": request_id, "accepted_at": self._now()}
-            return self._write(run, {**held, **facts, "heartbeat_at": self._now()})
+            return self._write(run, {**held, **facts, "error_json": None, "heartbeat_at": self._now()})
+
+    def unknown(self, error: EvalHarnessError) -> Block:
+        """Note that nobody can tell what became of the POST: it stays posting, and the lease goes on."""
+        if self.state is not BlockState.POSTING:
+            raise IllegalTransition(self._block.block_id, self.state, "of unknown fate")
+        return self._step(None, error_json=dump(stored(error)))
 
     def not_sent(self) -> Block:
         """Write down that the POST provably never arrived: posting → planned. The lease goes on."""
-        return self._step(BlockState.PLANNED, posted_at=None)
+        return self._step(BlockState.PLANNED, posted_at=None, error_json=None)
 
     def refused(self, error: EvalHarnessError) -> Block:
         """Write down that the server refused it and nothing exists there: posting → failed."""

@@ -131,6 +131,21 @@ class Block:
         return self.state in SETTLED and self.owner is None
 
     @property
+    def lost(self) -> bool:
+        """Whether no later session can bring it to an end: only another attempt helps.
+
+        It failed at the server, was cancelled, or nobody could tell whether it exists there.
+        """
+        if self.state is BlockState.POSTING:
+            return self.error is not None and self.owner is None
+        return self.state is BlockState.CANCELLED or (self.state is BlockState.FAILED and not self.refused)
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing of it was sent and nobody is about to."""
+        return self.state is BlockState.PLANNED and self.owner is None
+
+    @property
     def failure(self) -> EvalHarnessError | None:
         """The stored error, ready to be raised; None if there is none."""
         return None if self.error is None else rebuilt(self.error)

@@ -58,11 +58,16 @@ def _until(raw: str, now: float) -> float | None:
         return None
 
 
-def may_get_again(problem: NetError, *, late: bool) -> bool:
-    """Whether a GET that ended so is worth another try; `late` says that a 404 may still turn up."""
+def may_get_again(problem: NetError) -> bool:
+    """Whether a GET that ended so is worth another try."""
     if isinstance(problem, HttpStatus):
-        return problem.status in TRANSIENT or (late and problem.status == NOT_FOUND)
+        return problem.status in TRANSIENT
     return isinstance(problem, NotSent | AnswerLost | DeadlineExceeded)
+
+
+def not_found(problem: NetError) -> bool:
+    """Whether the server knows no such thing, which of something just made may mean "not yet"."""
+    return isinstance(problem, HttpStatus) and problem.status == NOT_FOUND
 
 
 def may_post_again(problem: NetError) -> bool:

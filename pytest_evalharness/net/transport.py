@@ -21,7 +21,7 @@ from pytest_evalharness.net.answer import EXCERPT, Answer
 from pytest_evalharness.net.errors import HttpStatus, NetError, Redirected, TooLarge, harmless
 from pytest_evalharness.net.failures import net_error
 from pytest_evalharness.net.pool import Pool
-from pytest_evalharness.net.retry import may_get_again, may_post_again, pause
+from pytest_evalharness.net.retry import may_get_again, may_post_again, not_found, pause
 from pytest_evalharness.net.sockets import Patience
 
 _ERRORS_FROM = 400
@@ -164,7 +164,7 @@ class Transport:
             path: appended to the base URL; its segments are already quoted.
             params: the query; None values are left out, sequences are repeated, booleans are lower case.
             deadline: how long the call with all its tries may take; `limits.total` and `limits.tries` if None.
-            late_seconds: how long a 404 may mean "not yet".
+            late_seconds: how long a 404 may mean "not yet"; such answers do not count as tries.
 
         Raises:
             NetError: see the tree in `net.errors`.
@@ -172,15 +172,15 @@ class Transport:
         started = self._clock.monotonic()
         until = deadline or Deadline.after(self._clock, self.limits.total)
 
-        def again(problem: NetError) -> bool:
-            late = self._clock.monotonic() - started < late_seconds
-            return may_get_again(problem, late=late)
+        def not_yet(problem: NetError) -> bool:
+            return not_found(problem) and self._clock.monotonic() - started < late_seconds
 
         return self._repeat(
             _Call("GET", path, self.limits.read, query=_query(params)),
-            again,
+            may_get_again,
             until,
             None if deadline else self.limits.tries,
+            not_yet,
         )
 
     def get_json(
@@ -235,9 +235,10 @@ class Transport:
         again: Callable[[NetError], bool],
         until: Deadline,
         tries: int | None,
+        not_yet: Callable[[NetError], bool] = lambda _: False,
     ) -> Answer:
         started = self._clock.monotonic()
-        attempt = 0
+        attempt = counted = 0
         while True:
             attempt += 1
             try:
@@ -245,7 +246,9 @@ class Transport:
             except NetError as problem:
                 problem.attempts = attempt
                 problem.seconds = self._clock.monotonic() - started
-                if not again(problem) or attempt == tries or self._stop.is_set():
+                early = not_yet(problem)  # a matter of time, not of tries
+                counted += not early
+                if not (early or again(problem)) or counted == tries or self._stop.is_set():
                     raise
                 seconds = pause(problem, attempt, rng=self._rng, now=self._clock.now())
                 if seconds >= until.remaining:

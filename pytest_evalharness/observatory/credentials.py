@@ -120,7 +120,7 @@ def load_token(
             raise NoCredentials(
                 f"{TOKEN_VARIABLE} cannot be used: {problem}",
                 not_done=NOTHING_SUBMITTED,
-                next_step=f"export {TOKEN_VARIABLE}=TOKEN",
+                next_step=f"set the environment variable {TOKEN_VARIABLE} to a token",
             ) from None
     return token_from_file(credentials_path(environ, home=home), server_root, clock=clock or SystemClock())
 
@@ -260,7 +260,7 @@ def _token(
 
 
 def _what_to_type(root: str) -> str:
-    return f"softmax set-token TOKEN --server {printable(root)}   (or: export {TOKEN_VARIABLE}=TOKEN)"
+    return f"softmax set-token TOKEN --server {printable(root)}, or set the environment variable {TOKEN_VARIABLE}"
 
 
 def _malformed(path: Path, root: str, why: str) -> NoCredentials:

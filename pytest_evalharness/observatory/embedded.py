@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.files import write_atomic
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import ServerUnreachable
 from pytest_evalharness.net.errors import NetError
@@ -23,6 +24,7 @@ from pytest_evalharness.net.transport import Limits, Transport
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 5.0
 _TRIES = 3
+_FAILED = "failed.txt"  # in the league's home: the address and why no server came, for workers that only see a refusal
 
 
 class EmbeddedServer:
@@ -52,7 +54,8 @@ class EmbeddedServer:
         self._watcher: threading.Thread | None = None
         self._closing = threading.Event()
         self._lock = threading.Lock()
-        self.failure = ""
+        self._log_begin = 0  # the log outlives a run; where this server's part of it begins
+        self._problem: ServerUnreachable | None = None
 
     @property
     def api(self) -> str:
@@ -70,40 +73,52 @@ class EmbeddedServer:
         return self.home / "credentials"
 
     def start(self) -> None:
-        """Start the server and wait until it answers. Does nothing if it runs.
+        """Start the server and wait until it answers. Does nothing if it runs; a failed start is not tried again.
 
         Raises:
-            ServerUnreachable: it ended, or said nothing in time.
+            ServerUnreachable: it ended, or said nothing in time. Later calls raise the same error.
         """
         with self._lock:
+            if self._problem is not None:
+                raise self._problem.with_traceback(None)
             if self._process is not None or self._socket is None:
                 return
-            self.home.mkdir(parents=True, exist_ok=True)
-            command = [
-                sys.executable, "-m", "pytest_evalharness.arena", "--home", str(self.home),
-                "--fd", str(self._socket.fileno()), "--seed", str(self.seed), "--exit-with-stdin",
-            ]  # fmt: skip
-            if self._pace is not None:
-                command += ["--pace", str(self._pace)]
-            for fault in self._faults:
-                command += ["--fault", fault]
-            log = (self.home / "server.log").open("a")
+            self._forget_failure()
             try:
-                # A session of its own: Ctrl-C is for us, and we end the server by closing its standard input.
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    text=True,
-                    pass_fds=(self._socket.fileno(),),
-                    start_new_session=True,
-                )
-            finally:
-                log.close()
-            self._await_ready(self._process)
+                process = self._launch(self._socket)
+            except OSError as error:
+                raise self._failed(str(error)) from None
+            try:
+                self._await_ready(process)
+            except BaseException:
+                self._end(process)
+                raise
+            self._process = process
             self._socket.close()  # if the server dies, connections are refused instead of waiting for ever
             self._socket = None
+
+    def _launch(self, listening: socket.socket) -> subprocess.Popen[str]:
+        self.home.mkdir(parents=True, exist_ok=True)
+        command = [
+            sys.executable, "-m", "pytest_evalharness.arena", "--home", str(self.home),
+            "--fd", str(listening.fileno()), "--seed", str(self.seed), "--exit-with-stdin",
+        ]  # fmt: skip
+        if self._pace is not None:
+            command += ["--pace", str(self._pace)]
+        for fault in self._faults:
+            command += ["--fault", fault]
+        with (self.home / "server.log").open("ab") as log:
+            self._log_begin = log.tell()
+            # A session of its own: Ctrl-C is for us, and we end the server by closing its standard input.
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                pass_fds=(listening.fileno(),),
+                start_new_session=True,
+            )
 
     def _await_ready(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
@@ -113,21 +128,42 @@ class EmbeddedServer:
             json.loads(line)["api"]
         except (ValueError, KeyError, TypeError):
             self._end(process)
-            self.failure = self._last_words()
-            raise ServerUnreachable(
-                f"the embedded league did not start: {self.failure or 'it said nothing'}",
-                not_done="nothing was submitted",
-                next_step="pip install 'pytest-evalharness[arena]' brings what it needs; "
-                f"its log is {self.home / 'server.log'}",
-            ) from None
+            raise self._failed(self._last_words() or "it said nothing") from None
         # Whatever else it prints must not fill the pipe.
         threading.Thread(target=_drain, args=(process.stdout,), daemon=True).start()
 
-    def _last_words(self) -> str:
+    def _failed(self, reason: str) -> ServerUnreachable:
+        """Remember why no server came: for later calls here, and in the home for the workers."""
+        self._problem = _not_started(f"the embedded league did not start: {printable(reason)}", self.home)
         with contextlib.suppress(OSError):
-            lines = (self.home / "server.log").read_text(errors="replace").strip().splitlines()
+            write_atomic(self.home / _FAILED, f"{self.api}\n{self._problem.what}\n")
+        return self._problem
+
+    def _forget_failure(self) -> None:
+        with contextlib.suppress(OSError):
+            (self.home / _FAILED).unlink()
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(OSError), (self.home / "server.log").open("rb") as log:
+            log.seek(self._log_begin)
+            lines = log.read().decode(errors="replace").strip().splitlines()
             return printable(lines[-1]) if lines else ""
         return ""
+
+    def gone(self) -> str:
+        """Why there is no server any more: a sentence, with its last words if it left any.
+
+        Empty while it lives, while nobody has started it, and after `stop`. Never waits.
+        """
+        if self._problem is not None:
+            return self._problem.what
+        process = self._process
+        code = None if process is None else process.poll()
+        if code is None:
+            return ""
+        how = f"was killed by signal {-code}" if code < 0 else f"ended by itself with exit code {code}"
+        words = self._last_words()
+        return f"the embedded league {how}" + (f"; its last words: {words}" if words else "")
 
     def start_when_needed(self) -> None:
         """Start the server as soon as somebody connects; cheap and silent until then."""
@@ -143,6 +179,7 @@ class EmbeddedServer:
                 return
 
         assert self._socket is not None
+        self._forget_failure()
         self._watcher = threading.Thread(
             target=watch, args=(self._socket,), name="evalharness-arena", daemon=True
         )
@@ -161,9 +198,9 @@ class EmbeddedServer:
         if self._watcher is not None and self._watcher is not threading.current_thread():
             self._watcher.join(_READY_SECONDS)
         self._refuse()
-        if self._process is not None:
-            self._end(self._process)
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            self._end(process)
 
     @staticmethod
     def _end(process: subprocess.Popen[str]) -> None:
@@ -190,11 +227,34 @@ def _drain(stream: IO[str]) -> None:
             pass
 
 
-def await_health(api: str, clock: Clock) -> None:
+def _not_started(what: str, home: Path) -> ServerUnreachable:
+    return ServerUnreachable(
+        what,
+        not_done="nothing was submitted",
+        next_step="pip install 'pytest-evalharness[arena]' brings what it needs; "
+        f"its log is {home / 'server.log'}",
+    )
+
+
+def _told_failure(home: Path, api: str) -> str:
+    """Why the server of this address did not start, as the process that tried has written it down."""
+    try:
+        whose, _, what = (home / _FAILED).read_text(errors="replace").partition("\n")
+    except OSError:
+        return ""
+    return printable(what.strip()) if whose == api else ""
+
+
+def await_health(api: str, clock: Clock, *, home: Path | None = None) -> None:
     """Connect to an embedded server and wait until it answers. The first connection makes it start.
 
+    Args:
+        api: its root URL.
+        clock: for the waits between tries.
+        home: the league's own folder; what is written there about a failed start becomes the message.
+
     Raises:
-        ServerUnreachable: it did not answer in time.
+        ServerUnreachable: it did not start, or did not answer in time.
     """
     # The address was listening before the server existed, so a refusal means that it will not come: few tries.
     limits = Limits(read=_READY_SECONDS, total=_READY_SECONDS, tries=_TRIES)
@@ -203,6 +263,8 @@ def await_health(api: str, clock: Clock) -> None:
         try:
             transport.get_json("/_arena/health")
         except NetError as problem:
+            if home is not None and (told := _told_failure(home, api)):
+                raise _not_started(told, home) from None
             raise ServerUnreachable(
                 f"the embedded league at {api} does not answer: {problem}",
                 not_done="nothing was submitted",

@@ -141,7 +141,7 @@ class Translator:
             f"cannot {doing}: {self.root} does not accept the token ({self._token.identity.value}, "
             f"from {printable(self._token.source)}{old}): {why}",
             not_done=not_done,
-            next_step=f"softmax set-token TOKEN --server {self.root}   (or: export {TOKEN_VARIABLE}=TOKEN)",
+            next_step=f"softmax set-token TOKEN --server {self.root}, or set the environment variable {TOKEN_VARIABLE}",
         )
 
     def _silent(

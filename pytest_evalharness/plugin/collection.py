@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Turn the selected cases into plans, after every other plugin has had its say about the selection."""
     config = session.config
     cases = [item for item in session.items if mark_of(item) is not None]
-    if not cases or config.option.collectonly:
+    if not cases or only_looks(config):
         return
     if session.testsfailed and not config.option.continue_on_collection_errors:
         _stop_after_collection_errors(session)
@@ -58,6 +59,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     if is_worker(config):
         announce(run, cases)
+
+
+def only_looks(config: pytest.Config) -> bool:
+    """Whether pytest was asked to show something in place of running: then nothing is planned."""
+    flags = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
+    return any(getattr(config.option, flag, False) for flag in flags)
 
 
 def make_plans(run: EvalSession, cases: Sequence[pytest.Item]) -> None:
@@ -78,7 +85,8 @@ def make_plans(run: EvalSession, cases: Sequence[pytest.Item]) -> None:
 
 def announce(run: EvalSession, cases: Sequence[pytest.Item]) -> None:
     """A worker tells the controller which cases it has: the controller collects nothing itself."""
-    run.folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):  # the case that opens the journal there says it
+        run.folder.mkdir(parents=True, exist_ok=True)
     for item in cases:
         run.events.append("case", id=item.nodeid)
     for notice in run.notices:

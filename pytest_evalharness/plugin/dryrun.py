@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_evalharness.errors import EvalHarnessError
+from pytest_evalharness.errors import EvalHarnessError, UsageError
+from pytest_evalharness.plugin.collection import only_looks
+from pytest_evalharness.plugin.options import settings_of
 from pytest_evalharness.plugin.session import EvalSession, existing_session, is_worker
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ EXIT_UNRESOLVED = 11
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Without cases to run there is nothing to distribute: a dry run has no workers."""
-    if is_worker(config) or not config.getoption("evalharness_dry_run", None):
+    if is_worker(config) or not _wanted(config):
         return
     if hasattr(config.option, "dist"):
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
@@ -40,8 +42,16 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return True
 
 
+def _wanted(config: pytest.Config) -> bool:
+    """Whether a dry run was asked for, in whichever way. A broken setting is told where it matters, not here."""
+    try:
+        return bool(settings_of(config)["dry_run"])
+    except UsageError:
+        return False
+
+
 def _nothing_planned(config: pytest.Config) -> bool | None:
-    if not config.getoption("evalharness_dry_run", None):
+    if not _wanted(config) or only_looks(config):
         return None
     _write(
         config,

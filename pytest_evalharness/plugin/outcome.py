@@ -15,6 +15,7 @@ from pytest_evalharness.errors import (
     Inconclusive,
     NothingJudged,
     Untrustworthy,
+    UsageError,
 )
 from pytest_evalharness.plugin.marks import mark_of
 from pytest_evalharness.plugin.records import results_of
@@ -26,6 +27,7 @@ RESULTS = "evalharness_results"
 INCONCLUSIVE = "inconclusive"
 UNTRUSTWORTHY = "untrustworthy"
 NOT_MET = "not_met"
+USAGE = "usage"
 _PACKAGE = Path(__file__).resolve().parent.parent
 EXIT_INCONCLUSIVE = 10
 EXIT_UNTRUSTWORTHY = 11
@@ -40,6 +42,7 @@ class Tally:
     failed: int = 0
     untrustworthy: int = 0
     inconclusive: int = 0
+    misused: int = 0
     usage: str = ""
     interrupted: bool = False
     missing: list[str] = field(default_factory=list)
@@ -56,6 +59,14 @@ def tally_of(config: pytest.Config) -> Tally:
 # ------------------------------------------------------------------ reports
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Forget what earlier cases found: it explains nothing in this one."""
+    run = existing_session(item.config)
+    if run is not None:
+        run.begin_case()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -67,7 +78,7 @@ def pytest_runtest_makereport(
     error = call.excinfo.value if call.excinfo is not None else None
     if isinstance(error, EvalHarnessError):
         _translate(item, report, error)
-    elif report.when == "call" and report.passed and mark_of(item) is not None:
+    elif report.when == "call" and report.passed and (mark_of(item) is not None or results_of(item)):
         _demand_judgement(item, report)
     if report.when == "call" or not report.passed:
         attach(item, report)
@@ -86,6 +97,8 @@ def _translate(item: pytest.Item, report: pytest.TestReport, error: EvalHarnessE
         put(item, report, OUTCOME, UNTRUSTWORTHY)
     elif isinstance(error, ConditionNotMet):
         put(item, report, OUTCOME, NOT_MET)
+    elif isinstance(error, UsageError):
+        put(item, report, OUTCOME, USAGE)
 
 
 def _say_it_plainly(report: pytest.TestReport, error: EvalHarnessError) -> None:
@@ -143,6 +156,10 @@ def attach(item: pytest.Item, report: pytest.TestReport) -> None:
     """Attach what the case found to its report: properties for JUnit, the whole record for our own files."""
     results = results_of(item)
     if not results:
+        if mark_of(item) is not None:  # even a refused case names where it would have played
+            run = session_of(item.config)
+            put(item, report, PREFIX + "server", run.identity)
+            put(item, report, PREFIX + "run", run.run_id)
         return
     import json
 
@@ -178,10 +195,10 @@ def pytest_assertrepr_compare(
     if op not in {"==", "is"} or not (isinstance(left, Verdict) or isinstance(right, Verdict)):
         return None
     run = existing_session(config)
-    result = run.latest if run is not None else None
-    if result is None:
-        return None
-    return [result.headline, *result.lines()]
+    found = [] if run is None else [r for r in run.found if r.judgement.verdict in (left, right)]
+    if len(found) == 1:
+        return [found[0].headline, *found[0].lines()]
+    return [result.headline for result in found] or None  # several may be meant: name them, and no numbers
 
 
 # --------------------------------------------------------------- exit codes
@@ -200,17 +217,27 @@ class Counter:
         if report.when == "teardown":
             self.tally.reported.add(report.nodeid)
         if report.failed:
-            if outcome_of(report) == UNTRUSTWORTHY:
+            if outcome_of(report) == USAGE:
+                self.tally.misused += 1
+            elif outcome_of(report) == UNTRUSTWORTHY or self._died(report):
                 self.tally.untrustworthy += 1
             else:
                 self.tally.failed += 1
         elif report.skipped and (outcome_of(report) == INCONCLUSIVE or report.nodeid in self.tally.collected):
             self.tally.inconclusive += 1  # a claim that was skipped, or expected to fail, was not met either
 
+    def _died(self, report: pytest.TestReport) -> bool:
+        """Whether this is xdist's word for an eval case whose worker died: it judged nothing."""
+        return report.when not in {"setup", "call", "teardown"} and report.nodeid in self.tally.collected
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Settle the exit code: 2 to 6 stay, then 1, 11, 10, 0."""
-        session.exitstatus = settle(int(session.exitstatus), self.tally, self._policy())
+        status, most = int(session.exitstatus), self.config.getoption("maxfail", 0)
+        enough = most and self.tally.failed + self.tally.untrustworthy + self.tally.misused >= most
+        if enough and status == pytest.ExitCode.INTERRUPTED:
+            status = int(pytest.ExitCode.TESTS_FAILED)  # xdist calls it an interrupt when -x stops a run
+        session.exitstatus = settle(status, self.tally, self._policy())
 
     def _policy(self) -> str:
         run = existing_session(self.config)
@@ -225,8 +252,9 @@ def settle(status: int, tally: Tally, policy: str) -> int:
         tally: what was reported.
         policy: `exit`, `fail` or `pass`, for cases that cannot tell.
     """
-    forced = pytest.ExitCode.USAGE_ERROR if tally.usage else pytest.ExitCode.INTERRUPTED
-    if tally.usage or tally.interrupted:
+    misused = tally.usage or tally.misused
+    forced = pytest.ExitCode.USAGE_ERROR if misused else pytest.ExitCode.INTERRUPTED
+    if misused or tally.interrupted:
         return int(forced)
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         return status
@@ -235,8 +263,9 @@ def settle(status: int, tally: Tally, policy: str) -> int:
         return int(pytest.ExitCode.TESTS_FAILED)
     if tally.untrustworthy or (status == pytest.ExitCode.OK and tally.missing):
         return EXIT_UNTRUSTWORTHY
-    cannot_tell = status == pytest.ExitCode.OK and tally.inconclusive and policy == "exit"
-    return EXIT_INCONCLUSIVE if cannot_tell else status
+    if status == pytest.ExitCode.OK and tally.inconclusive:
+        return {"exit": EXIT_INCONCLUSIVE, "fail": int(pytest.ExitCode.TESTS_FAILED)}.get(policy, status)
+    return status
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -29,7 +29,7 @@ class Progress:
         self.config = config
         self.run = run
         self.reader = EventReader(run.events.path)
-        self.quiet = config.option.verbose
+        self.quiet = getattr(config.option, "verbose", 0)  # absent under -p no:terminal
         self._last_counts: dict[str, float] = {}
         self._seen: list[dict[str, Any]] = []
         self._stop = threading.Event()
@@ -66,9 +66,11 @@ class Progress:
             self._print([text for text in lines if text])
 
     def still_running(self) -> tuple[str, ...]:
-        """The requests that were posted and have not ended."""
+        """The requests that were posted and that the same command goes on with; after a wedge it does not."""
         from pytest_evalharness.report.progress import open_requests
 
+        if any(event.get("what") == "wedged" for event in self._seen):
+            return ()
         return tuple(open_requests(self._seen).values())
 
     def _note(self, events: list[dict[str, Any]]) -> None:
@@ -84,10 +86,12 @@ class Progress:
             return False
         if change:
             return True
-        if self.quiet < 0 or event.get("what") != "progress":
+        what = event.get("what")
+        if what != "outage" and (self.quiet < 0 or what != "progress"):
             return False
-        key = str(event.get("key"))
-        now, pause = time.monotonic(), _EVERY_TERMINAL if self._interactive else _EVERY_LOG
+        key = f"{event.get('key')} {what}"
+        now = time.monotonic()
+        pause = _EVERY_TERMINAL if self._interactive and what == "progress" else _EVERY_LOG
         if now - self._last_counts.get(key, -pause) < pause:
             return False
         self._last_counts[key] = now

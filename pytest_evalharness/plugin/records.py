@@ -19,7 +19,7 @@ def remember(item: pytest.Item, result: ABResult) -> None:
     results = item.stash.setdefault(RESULT, [])
     results[:] = [known for known in results if known.plan != result.plan]
     results.append(result)
-    session_of(item.config).found(result)
+    session_of(item.config).found.append(result)
 
 
 def results_of(item: pytest.Item) -> list[ABResult]:

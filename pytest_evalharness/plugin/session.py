@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_evalharness.errors import UsageError
+from pytest_evalharness.errors import JournalUnavailable, ServerUnreachable, UsageError
 from pytest_evalharness.plugin.options import settings_of
 from pytest_evalharness.settings import EMBEDDED, Settings
 
@@ -35,6 +35,7 @@ class EvalSession:
         settings: every setting, resolved.
         plans: the selected cases and what they ask.
         notices: what was noticed on the way: overrides, variables that are no settings.
+        found: what the case that runs now has found.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -58,19 +59,14 @@ class EvalSession:
         self._observatory: Observatory | None = None
         self._ledger: Ledger | None = None
         self._league: LeagueRun | None = None
-        self._latest: ABResult | None = None
+        self.found: list[ABResult] = []
         self._stop = threading.Event()  # ends every wait: of the drivers, and between two tries of a call
 
     # --------------------------------------------------------------- server
 
-    @property
-    def latest(self) -> ABResult | None:
-        """What the case that runs now has found last."""
-        return self._latest
-
-    def found(self, result: ABResult) -> None:
-        """Note what the running case has found."""
-        self._latest = result
+    def begin_case(self) -> None:
+        """Another case begins: what earlier ones found explains nothing in it."""
+        self.found.clear()
 
     @property
     def all_notices(self) -> tuple[str, ...]:
@@ -105,12 +101,6 @@ class EvalSession:
             )
         if self.embedded:
             return f"{EMBEDDED}:{self.settings['arena_seed']}"
-        if not str(server).startswith(("http://", "https://")):
-            raise UsageError(
-                f"--eval-server {server!r} is neither `embedded` nor a URL",
-                not_done="nothing was submitted and no case ran",
-                next_step="--eval-server https://HOST/api",
-            )
         return str(server).rstrip("/")
 
     def embedded_server(self) -> EmbeddedServer:
@@ -158,7 +148,7 @@ class EvalSession:
         """Our first connection makes the controller start the server; it answers when it is ready."""
         from pytest_evalharness.observatory.embedded import await_health
 
-        await_health(root, self.clock)
+        await_health(root, self.clock, home=self.home / "arena")
 
     # ----------------------------------------------------------- the runner
 
@@ -173,7 +163,7 @@ class EvalSession:
             from pytest_evalharness.ledger.journal import Ledger
             from pytest_evalharness.ledger.ownership import Owner
 
-            self.home.mkdir(parents=True, exist_ok=True)
+            _make(self.home)
             owner = Owner.current(self.run_id, self.worker_id)
             self._ledger = Ledger.open(self.home, clock=self.clock, owner=owner)
         return self._ledger
@@ -188,7 +178,7 @@ class EvalSession:
                 self.ledger
             )  # first: a ledger that cannot be written must be known before anything is asked
             if not self.settings["dry_run"]:
-                self.folder.mkdir(parents=True, exist_ok=True)
+                _make(self.folder)
             who = self.observatory.whoami()
             identity = {"subject_type": who.subject_type, "subject_id": who.subject_id}
             ledger.start_run(
@@ -216,6 +206,13 @@ class EvalSession:
 
     def _waiting(self) -> None:
         self.on_wait()
+        gone = self._embedded.gone() if self._embedded is not None else ""
+        if gone:
+            raise ServerUnreachable(
+                f"{gone} while this run was waiting for it",
+                not_done="nothing was judged; what was posted is in its state and was not posted again",
+                next_step="run the same command again: the league starts on its state and plays on",
+            )
 
     def close(self) -> None:
         """Let go of everything, in the order that loses nothing: workers first, then the journal, then the server."""
@@ -227,6 +224,22 @@ class EvalSession:
             self._ledger.close()
         if self._embedded is not None:
             self._embedded.stop()
+
+
+def _make(folder: Path) -> None:
+    """Make a folder of the run's home.
+
+    Raises:
+        JournalUnavailable: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise JournalUnavailable(
+            f"{folder} cannot be made: {problem.strerror or problem}",
+            not_done="nothing was submitted",
+            next_step="--eval-home DIR with a folder on a local disk that you may write to",
+        ) from None
 
 
 def new_run_id() -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from pytest_evalharness.report.model import CaseReport, Report
 
+_SETTLED = frozenset({0, 1, 10})
+"""Exit codes of runs that waited for everything they posted, or read what another process waited for."""
 _COLOURS = {"good": {"green": True}, "bad": {"red": True}, "unsure": {"yellow": True}, "plain": {}}
 
 
@@ -51,7 +53,7 @@ def _case(report: pytest.TestReport) -> CaseReport:
 
     results: list[dict[str, Any]] = json.loads(getattr(report, RESULTS, "[]"))
     outcome = outcome_of(report)
-    if outcome in {"", "not_met"}:
+    if outcome in {"", "not_met", "usage"}:
         outcome = "error" if report.failed and report.when != "call" else report.outcome
     return CaseReport(report.nodeid, outcome, _message(report), tuple(results))
 
@@ -90,11 +92,12 @@ def build(config: pytest.Config, run: EvalSession, exit_code: int) -> Report:
         cases=config.stash[_COLLECTOR].cases(),
         missing=tuple(tally.missing),
         notices=run.all_notices,
-        still_running=shown.still_running() if shown is not None else (),
+        still_running=shown.still_running() if shown is not None and exit_code not in _SETTLED else (),
         settings=run.settings.as_plain(),
     )
 
 
+_UNWRITTEN = pytest.StashKey[str]()
 _REPORT = pytest.StashKey["Report"]()
 
 
@@ -114,8 +117,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     from pytest_evalharness.base.files import readable_json, write_atomic
     from pytest_evalharness.report import markdown
 
-    write_atomic(run.folder / "results.json", readable_json(report.to_json()))
-    write_atomic(run.folder / "summary.md", markdown.render(report))
+    try:
+        write_atomic(run.folder / "results.json", readable_json(report.to_json()))
+        write_atomic(run.folder / "summary.md", markdown.render(report))
+    except OSError as problem:
+        config.stash[_UNWRITTEN] = (
+            f"results.json and summary.md were not written: {problem.strerror or problem}"
+        )
 
 
 @pytest.hookimpl(trylast=True)
@@ -137,6 +145,9 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
         terminalreporter.write_line(text, **_COLOURS[tone])
     if report.missing:
         terminalreporter.write_line(str(_missing(report)), red=True)
+    unwritten = config.stash.get(_UNWRITTEN, "")
+    if unwritten:
+        terminalreporter.write_line(unwritten, red=True)
     terminalreporter.write_line(f"files: {relative(run.folder, config)}")
     for result in _worth_telling(terminalreporter, config):
         terminalreporter.write_line("")

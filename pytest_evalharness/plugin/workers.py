@@ -8,7 +8,7 @@ import pytest
 
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.plugin import progress
-from pytest_evalharness.plugin.collection import INTERRUPTED_KEY, USAGE_KEY
+from pytest_evalharness.plugin.collection import INTERRUPTED_KEY, USAGE_KEY, only_looks
 from pytest_evalharness.plugin.outcome import tally_of
 from pytest_evalharness.plugin.session import WORKER_KEY, existing_session, is_worker, new_run_id, session_of
 
@@ -36,7 +36,7 @@ def _shared(config: pytest.Config) -> dict[str, str]:
             "api": "",
         }  # a worker with eval cases says it; without any it is nobody's business
     api = ""
-    if run.embedded and not config.option.collectonly:
+    if run.embedded and not only_looks(config):
         server = run.embedded_server()
         server.start_when_needed()
         api = server.api

@@ -42,6 +42,9 @@ class CaseReport:
     @property
     def headlines(self) -> list[str]:
         """The decision and the numbers, a line for each comparison; the message's first line without any."""
+        believed = all(result["judgement"]["verdict"] != "untrustworthy" for result in self.results)
+        if self.outcome == "untrustworthy" and self.message and believed:
+            return [self.message.partition("\n")[0]]  # the case itself is at fault, whatever was measured
         told = [str(result["headline"]) for result in self.results]
         return told or [self.message.partition("\n")[0]]
 
@@ -73,7 +76,10 @@ class Report:
 
     @property
     def exit_words(self) -> str:
-        """What the exit code means."""
+        """What the exit code means; 0 says "met" only where every declared claim was."""
+        unmet = sum(any(r["judgement"]["decision"] != "met" for r in case.results) for case in self.cases)
+        if self.exit_code == 0 and unmet:
+            return f"every case passed, and {unmet} of them decided otherwise than its declared claim"
         return EXIT_WORDS.get(self.exit_code, "unknown")
 
     def to_json(self) -> dict[str, Any]:

@@ -1,10 +1,14 @@
 """The console command: what it says, what it exits with, what it leaves behind."""
 
+import contextlib
+import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 import urllib.request
 
 import pytest
@@ -97,6 +101,64 @@ def test_serving_greets_with_what_to_type_and_ends_in_order(serving):
     assert process.returncode == 0
     assert "the same --home goes on where it was" in output
     assert "Traceback" not in errors
+
+
+def left_behind(home, port=None):
+    """What a server of this home still holds: its lock, its port."""
+    held = []
+    with (home / "arena.lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            held.append("lock")
+    if port is not None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
+            held.append("port")
+    return held
+
+
+def wait_until_free(home, port=None):
+    until = time.monotonic() + 30
+    while left := left_behind(home, port):
+        assert time.monotonic() < until, left
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_to_the_command_alone_leaves_nothing_behind(serving, tmp_path, number):
+    process, greeting = serving
+    port = int(greeting[0].split("127.0.0.1:")[1].split("/")[0])
+    assert left_behind(tmp_path / "arena", port) == ["lock", "port"]
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=30)
+    assert "Traceback" not in errors
+    if number == signal.SIGKILL:
+        wait_until_free(tmp_path / "arena", port)
+        return
+    assert process.returncode == 0
+    assert "the same --home goes on where it was" in output
+    assert left_behind(tmp_path / "arena", port) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_behind_by_a_command_that_was_still_starting(tmp_path, number):
+    home = tmp_path / "arena"
+    # As a script's background job, which ignores SIGINT.
+    process = subprocess.Popen(
+        [*COMMAND, "arena", "serve", "--port", "0", "--home", str(home)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509
+    )
+    until = time.monotonic() + 30
+    while not (home / "arena.lock").exists() or not left_behind(home):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == (-number if number == signal.SIGKILL else 0)
+    wait_until_free(home)
 
 
 def test_a_port_that_is_taken_is_told(serving, tmp_path):

@@ -12,7 +12,9 @@ import pytest
 
 from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.keys import plan_key
 from pytest_evalharness.ledger.ownership import Owner
+from pytest_evalharness.ledger.records import ArmSpec
 
 ACTOR = Path(__file__).with_name("actor.py")
 linux = pytest.mark.skipif(
@@ -123,11 +125,23 @@ def test_one_of_many_produces_and_all_read_it(start):
         assert len(pids) == 1
 
 
-def test_many_workers_asking_for_fresh_get_one_attempt(start):
+def test_many_workers_asking_for_fresh_get_one_attempt(start, ledger):
     actors = start(5)
     for number in range(1, 7):
         at_once(actors, "fresh", f"run-{number}")
         assert [actor.answer() for actor in actors] == [number] * 5
+        play_to_the_end(ledger, number)
+
+
+def play_to_the_end(ledger, number):
+    """Finish the newest attempt: only beside a finished one does `fresh` begin another."""
+    newest = ledger.attempts(plan_key({"ask": 1}))[-1]
+    arms = {side: ArmSpec(f"{side}-{number}", {}, [{}]) for side in ("candidate", "baseline")}
+    for arm_key in ledger.freeze(newest.id, {}, arms).arms.values():
+        with ledger.acquire(ledger.blocks(arm_key)[0].block_id) as lease:
+            lease.begin_post()
+            lease.posted(f"xreq-{arm_key}")
+            lease.finish({})
 
 
 @linux

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 import zlib
 from dataclasses import dataclass
 
+import numpy as np  # before any run in this process: it cannot be imported a second time
 import pytest
 import yaml
 
@@ -20,6 +21,7 @@ import pytest
 def test_crew(ab):
     ab.require()
 """
+assert np.__version__
 UNUSED = ("hypothesispytest", "anyio", "timeout")
 """Plugins that cost every subprocess up to a second and have no part in these tests."""
 

@@ -143,3 +143,9 @@ def test_an_embedded_league_that_cannot_start_does_not_hang_the_workers(project,
     result = project.judge("-n", "2", server="embedded")
     assert result.ret == 11
     assert "EVH203" in said(result)
+
+
+def test_a_request_that_is_not_visible_at_once_is_waited_for(project):
+    project.league.fault("not-visible=8")
+    assert project.judge_here().ret == 0
+    assert project.posted == 2

@@ -79,3 +79,8 @@ def test_help_and_marks_name_what_there_is(pytester):
     pytester.runpytest_subprocess("--markers", timeout=60).stdout.fnmatch_lines(
         ["@pytest.mark.league_ab(role=*", "@pytest.mark.eval:*"]
     )
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_no_terminal_is_nothing_to_stumble_over(plain, workers):
+    assert plain.runpytest_subprocess("-p", "no:terminal", *workers, timeout=60).ret == 1

@@ -1,6 +1,7 @@
 """Nothing is posted twice and nothing is lost: workers, kills, interrupts, second runs."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -193,3 +194,44 @@ def test_results_hold_the_whole_evidence_trail(project):
     (result,) = case["results"]
     assert json.dumps(result, allow_nan=False)
     assert {"judgement", "plan", "roster", "attempt"} <= set(result)
+
+
+def test_a_league_that_dies_is_noticed_and_the_same_command_goes_on(project, monkeypatch):
+    monkeypatch.delenv("SOFTMAX_CONFIG_DIR")
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            *project.command("--eval-arena-fault=slow-queue=3", server="embedded"),
+        ],
+        cwd=project.pytester.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not said_by(project, "posted") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for pid in servers(project.home):
+        os.kill(int(pid), signal.SIGKILL)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 11, output
+    assert "the embedded league was killed by signal 9" in output
+    assert "while this run was waiting for it" in output
+    assert project.judge(server="embedded").ret == 0
+
+
+def said_by(project, what):
+    return any(f'"what": "{what}"' in path.read_text() for path in project.home.glob("runs/*/events.jsonl"))
+
+
+def test_fresh_after_an_interrupt_goes_on_with_what_it_had_posted(project):
+    project.league.fault("slow-queue=5")
+    assert project.judge("--eval-fresh", "--eval-queue-budget=1").ret == 11
+    assert project.posted == 2
+    project.league.heal()
+    again = project.judge("--eval-fresh")
+    assert again.ret == 0
+    assert "attempt 2" not in said(again)
+    assert project.posted == 2

@@ -166,3 +166,42 @@ def test_a_hostile_player_name_never_reaches_the_terminal_raw(project):
     result = project.judge_here("--eval-dry-run", f"--eval-opponent={project.league.version_of(hostile[0])}")
     assert result.ret == 0
     assert "\x1b[" not in said(result).replace("\x1b[0m", "").replace("\x1b[1m", "")
+
+
+@pytest.mark.parametrize("where", ["environment", "ini"])
+def test_a_dry_run_from_anywhere_has_no_workers(project, monkeypatch, where):
+    if where == "environment":
+        monkeypatch.setenv("EVALHARNESS_DRY_RUN", "true")
+    more = ["-o", "evalharness_dry_run=true"] if where == "ini" else []
+    result = project.judge("-n", "2", *more)
+    assert result.ret == 0
+    assert "dry run: 1 cases planned, 0 unresolved" in said(result)
+    assert project.posted == 0
+
+
+@SERIAL_AND_WORKERS
+def test_a_home_that_cannot_be_written_is_told_before_anything_is_posted(project, workers):
+    blocked = project.pytester.path / "blocked"
+    blocked.write_text("a file, not a folder")
+    result = project.judge(*workers, f"--eval-home={blocked}")
+    assert result.ret == 11
+    assert "EVH241" in said(result)
+    assert "Traceback" not in said(result)
+    assert project.posted == 0
+
+
+@pytest.mark.parametrize(
+    "url", ["http://", "http://[::1/api", "http://127.0.0.1:99999/api", "https://h/api?token=s3cret"]
+)
+def test_an_address_that_cannot_be_used(project, url):
+    result = project.judge_here(server=url)
+    assert result.ret == 4
+    assert "nothing was submitted" in said(result)
+    assert not project.home.exists()
+
+
+def test_the_ab_fixture_without_a_mark_is_a_usage_error(project):
+    project.cases("def test_unmarked(ab):\n    ab.require()\n")
+    result = project.judge_here()
+    assert result.ret == 4
+    assert "needs @pytest.mark.league_ab" in said(result)

@@ -292,3 +292,66 @@ def test_the_other_rules_decide_and_say_so(project, rule, line):
     result = project.judge_here(f"--eval-rule={rule}", candidate="keeper:v3")
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"E*{line}"])
+
+
+def test_a_comparison_that_nobody_looks_at_is_no_pass(project):
+    project.cases(
+        'def test_blind(arm, compare):\n    compare(arm({0: "keeper:v3"}), arm({0: "keeper:v1"}), seat=0, episodes=5)\n'
+    )
+    result = project.judge_here()
+    assert result.ret == 11
+    result.stdout.fnmatch_lines(["UNTRUSTWORTHY nothing was judged: *"])
+
+
+def test_exit_0_says_met_only_where_every_declared_claim_was(project):
+    project.cases(
+        "import pytest\n@pytest.mark.league_ab(claim='better')\ndef test_other(ab):\n    ab.require('worse')\n"
+    )
+    result = project.judge_here(candidate="keeper:v3")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["exit 0: every case passed, and 1 of them decided otherwise*"])
+
+
+def test_the_policy_fail_is_never_more_lenient_than_the_default(project):
+    project.cases(
+        "import pytest\n@pytest.mark.skip\n@pytest.mark.league_ab(claim='better')\ndef test_later(ab):\n    ab.require()\n"
+    )
+    assert project.judge_here("--eval-inconclusive=fail").ret == 1
+
+
+def test_an_assert_is_explained_by_the_comparison_that_it_is_about(project):
+    project.cases(
+        """
+from pytest_evalharness import Verdict
+
+def test_two(arm, compare):
+    good = compare(arm({0: "keeper:v2"}), arm({0: "keeper:v1"}), seat=0)
+    bad = compare(arm({0: "keeper:v3"}), arm({0: "keeper:v1"}), seat=0)
+    assert bad.verdict is Verdict.WORSE
+    assert good.verdict is Verdict.WORSE
+
+def test_unrelated():
+    assert Verdict("better") is Verdict.WORSE
+"""
+    )
+    result = project.judge_here()
+    result.stdout.fnmatch_lines(["E*A/B crew: BETTER*", "E*A/B crew: WORSE*", "*test_unrelated*"])
+    assert result.ret == 1
+
+
+@pytest.mark.parametrize("flag", ["--setup-plan", "--setup-only", "--fixtures", "--collect-only"])
+def test_looking_is_not_running(project, flag):
+    result = project.judge(flag)
+    assert project.posted == 0
+    assert "every claim was met" not in "\n".join(result.outlines)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_stopping_at_the_first_failure_keeps_the_exit_code(project, workers):
+    assert project.judge(*workers, "-x", candidate="keeper:v3").ret == 1
+
+
+def test_a_refused_case_names_its_server_in_junit(project):
+    project.judge_here(candidate="keeper-alias:v1")
+    (found,) = project.properties()
+    assert found["evalharness.server"] == project.league.api

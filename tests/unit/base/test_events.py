@@ -44,6 +44,18 @@ def test_no_file_yet_means_no_events(path):
     assert numbers(reader) == [1]
 
 
+def test_a_file_that_cannot_be_read_means_no_events(tmp_path, path, monkeypatch):
+    path.write_text("a file, no folder")
+    assert list(EventReader(path / "events.jsonl").new()) == []
+    assert list(EventReader(tmp_path).new()) == []
+
+    def forbidden(*_):
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(events.Path, "open", forbidden)
+    assert list(EventReader(path).new()) == []
+
+
 def test_a_reader_goes_on_where_it_stopped(path):
     log, reader = EventLog(path), EventReader(path)
     log.append("arm", n=1)

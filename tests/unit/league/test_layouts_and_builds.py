@@ -21,7 +21,13 @@ def compare(seat=0, settings=None, **words):
     )
 
 
-@pytest.mark.parametrize("seats", [{}, {"0": "bot:v1"}, {True: "bot:v1"}, {0.0: "bot:v1"}, {None: "bot:v1"}])
+@pytest.mark.parametrize(
+    "seats",
+    [
+        {}, {"0": "bot:v1"}, {True: "bot:v1"}, {0.0: "bot:v1"}, {None: "bot:v1"}, {0: None}, {0: ""}, None, "ab",
+        ["bot:v1"], 3,
+    ],
+)  # fmt: skip
 def test_an_arm_needs_a_seat(seats):
     with pytest.raises(UsageError, match="at least one seat"):
         ArmRequest.of(seats)
@@ -37,12 +43,32 @@ def test_an_arm_needs_a_seat(seats):
         ({"episodes": "many"}, "many"),
         ({"seat": 4}, "baseline arm puts nobody into the tested seat 4"),
         ({"seat": 9}, "tested seat 9"),
+        ({"seat": 0.0}, "seat must be a whole number"),
+        ({"seat": False}, "seat must be a whole number"),
+        ({"config": ["ab"]}, "config is a mapping"),
+        ({"opponents": {"a", "b"}}, "opponents is a list"),
     ],
 )
 def test_a_comparison_by_hand_that_is_wrong(words, told):
     with pytest.raises(UsageError, match="nothing was submitted") as caught:
         compare(**words)
     assert told in caught.value.what
+
+
+def by_hand(candidate, baseline):
+    settings = resolve({}.get, {}, {}.get)
+    return comparison_plan(candidate, baseline, seat=0, words={}, settings=settings, server="embedded:2026")
+
+
+def test_a_plain_mapping_is_an_arm_too():
+    new, old = {0: "bot:v2", 4: "rival:v3"}, {0: "bot:v1"}
+    assert by_hand(new, old) == by_hand(ArmRequest.of(new), ArmRequest.of(old))
+
+
+@pytest.mark.parametrize("arm", [None, "bot:v1", {}, {"0": "bot:v1"}, [0]])
+def test_what_is_no_arm_is_refused(arm):
+    with pytest.raises(UsageError, match="at least one seat"):
+        by_hand({0: "bot:v2"}, arm)
 
 
 def test_a_comparison_by_hand():

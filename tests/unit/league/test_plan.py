@@ -4,7 +4,7 @@ import pytest
 
 from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.league.plan import Budgets
+from pytest_evalharness.league.plan import Budgets, names
 from pytest_evalharness.league.seats import Role
 from pytest_evalharness.verdict.claim import Declaration
 
@@ -96,7 +96,7 @@ def test_every_part_of_the_question_is_part_of_the_key(make, change):
 def test_the_config_is_complete_and_cannot_undo_the_layout(make):
     config = make.plan(
         ticks=1000,
-        config={"maxTicks": 5, "autoImposterCount": True, "slots": [], "imposterCount": 3, "killRange": 9},
+        config={"killRange": 9},
     ).game_config()
     assert config == {
         "killRange": 9,
@@ -105,6 +105,34 @@ def test_the_config_is_complete_and_cannot_undo_the_layout(make):
         "autoImposterCount": False,
         "slots": [{"role": role} for role in ROLES],
     }
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({"maxTicks": 5}, "--eval-ticks"), ({"imposterCount": 2}, "two imposters"),
+        ({"autoImposterCount": False}, "two imposters"), ({"slots": []}, "--eval-layout-seed"),
+        ({"seed": 1}, "one game, counted many times"), ({"tokens": []}, "the service"), ({"players": []}, "opponents"),
+        ({1: 2}, "text, not 1"), ({None: 2, "a": 1}, "text, not None"), ({"a": {1}}, "plain JSON"), (["ab"], "mapping"),
+    ],
+)  # fmt: skip
+def test_a_config_key_that_belongs_elsewhere_is_refused(make, config, told):
+    with pytest.raises(UsageError, match="nothing was submitted") as caught:
+        make.plan(config=config)
+    assert told in caught.value.what
+
+
+@pytest.mark.parametrize("seat", [0.0, False, "0", None])
+def test_the_tested_seat_is_a_whole_number(make, seat):
+    with pytest.raises(UsageError, match="seat must be a whole number"):
+        make.plan(tested_seat=seat, candidate={0: "bot:v2"}, baseline={0: "bot:v1"})
+
+
+@pytest.mark.parametrize("value", [{"a", "b"}, frozenset("ab"), {"a": 1}, "ab", iter("ab"), 3])
+def test_names_have_an_order(value):
+    with pytest.raises(UsageError, match="opponents is a list of names"):
+        names("opponents", value)
+    assert names("opponents", ["b", "a"]) == names("opponents", ("b", "a")) == ("b", "a")
 
 
 # ------------------------------------------------------------------- budgets

@@ -197,8 +197,11 @@ def test_untrustworthy_evidence_shows_no_effect(result):
     found = result(BETTER, "better", WRONG_SEATS, verified=())
     text = str(raised_by(found.require))
     assert "seat 0 holds rival:v3" in text
-    for hidden in (" pp", "80/100", "Wilson", "score (MN)"):
+    for hidden in (" pp", "80/100", "Wilson", "score (MN)", "seat score", "0.50", "kills", "vote timeouts"):
         assert hidden not in text
+        assert hidden not in "\n".join(found.to_json()["lines"])
+    for told in ("bot:v2, request xreq_c", "bot:v1, request xreq_b"):
+        assert told in text
 
 
 def test_the_whole_verdict_in_one_line(result):

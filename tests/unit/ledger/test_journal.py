@@ -2,6 +2,7 @@
 
 import pytest
 
+from pytest_evalharness.errors import ArmFailed
 from pytest_evalharness.ledger.keys import plan_key
 from pytest_evalharness.ledger.records import ArmSpec
 from pytest_evalharness.ledger.states import BlockState
@@ -36,17 +37,120 @@ def test_another_question_gets_another(ledger):
     assert a.id != b.id
 
 
-def test_fresh_begins_one_attempt_a_run(ledger, opened):
-    ledger.open_comparison(PLAN, run_id="r1", case_name="c")
+@pytest.fixture
+def attempt(ledger):
+    """Asks for an attempt and leaves its two arms in some state: `attempt("r2", "finished", "running")`."""
+
+    def make(run_id, *states, fresh=True, plan=PLAN):
+        comparison = ledger.open_comparison(plan, run_id=run_id, case_name="c", fresh=fresh)
+        if states and comparison.frozen is None:
+            arms = [ArmSpec(f"{comparison.id}-{side}", {}, [{}]) for side in ("a", "b")]
+            comparison = ledger.freeze(
+                comparison.id, {}, dict(zip(("candidate", "baseline"), arms, strict=True))
+            )
+        for side, state in zip(("candidate", "baseline"), states, strict=False):
+            bring(ledger, ledger.blocks(comparison.arms[side])[0], state)
+        return comparison
+
+    return make
+
+
+def bring(ledger, block, state):
+    """Bring a planned block to a state, as a process does that then goes."""
+    error = ArmFailed("it broke")
+    if state == "planned":
+        return
+    with ledger.acquire(block.block_id) as lease:
+        lease.begin_post()
+        if state == "unknown":
+            lease.unknown(error)
+        elif state == "refused":
+            lease.refused(error)
+        elif state != "posting":
+            lease.posted(f"xreq-{block.block_id}")
+        if state == "finished":
+            lease.finish({})
+        elif state in {"failed", "cancelled", "abandoned"}:
+            {"failed": lease.fail, "cancelled": lease.cancelled, "abandoned": lease.abandon}[state](error)
+
+
+def test_fresh_begins_one_attempt_a_run(ledger, opened, attempt):
+    attempt("r1", "finished", "finished", fresh=False)
     workers = [opened(n).open_comparison(PLAN, run_id="r2", case_name="c", fresh=True) for n in (2, 3, 4)]
     assert [w.attempt for w in workers] == [2, 2, 2]
     assert workers[0].fresh
-    third = ledger.open_comparison(PLAN, run_id="r3", case_name="c", fresh=True)
-    assert third.attempt == 3
-    # a slow worker of the earlier run still gets that run's own
+    attempt("r2", "finished", "finished")
+    # a slow worker of that run still gets the run's own, although it is over
+    assert ledger.open_comparison(PLAN, run_id="r2", case_name="c", fresh=True).attempt == 2
+    assert attempt("r3", "finished", "finished").attempt == 3
     assert ledger.open_comparison(PLAN, run_id="r2", case_name="c", fresh=True).attempt == 2
     assert ledger.open_comparison(PLAN, run_id="r4", case_name="c").attempt == 3
     assert [c.attempt for c in ledger.attempts(plan_key(PLAN))] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        (), ("planned", "planned"), ("posting", "planned"), ("running", "running"), ("running", "planned"),
+        ("finished", "running"), ("finished", "planned"), ("finished", "posting"), ("abandoned", "running"),
+        ("refused", "running"),
+    ],
+)  # fmt: skip
+def test_fresh_goes_on_with_an_attempt_that_can_still_be_ended(ledger, attempt, states):
+    first = attempt("r1", *states)
+    assert ledger.open_comparison(PLAN, run_id="r2", case_name="c", fresh=True).id == first.id
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        ("finished", "finished"), ("failed", "finished"), ("cancelled", "cancelled"), ("abandoned", "finished"),
+        ("refused", "refused"), ("failed", "running"), ("cancelled", "running"), ("unknown", "running"),
+    ],
+)  # fmt: skip
+def test_fresh_begins_another_beside_one_that_is_over(ledger, attempt, states):
+    attempt("r1", *states)
+    assert ledger.open_comparison(PLAN, run_id="r2", case_name="c", fresh=True).attempt == 2
+
+
+def test_a_run_that_went_on_with_an_attempt_keeps_it_when_it_is_over(ledger, opened, attempt):
+    attempt("r1", "running", "running")
+    assert attempt("r2").attempt == 1
+    for key in attempt("r2").arms.values():
+        with ledger.acquire(ledger.blocks(key)[0].block_id) as lease:
+            lease.finish({})
+    assert opened(2).open_comparison(PLAN, run_id="r2", case_name="c", fresh=True).attempt == 1
+    assert attempt("r3").attempt == 2
+
+
+def test_what_was_unknown_and_is_found_after_all_is_no_error_any_more(ledger, attempt):
+    comparison = attempt("r1", "unknown", "running")
+    block = ledger.blocks(comparison.arms["candidate"])[0]
+    assert (block.state, block.failure.what, block.lost) == (BlockState.POSTING, "it broke", True)
+    with ledger.acquire(block.block_id) as lease:
+        assert not ledger.block(block.block_id).lost
+        lease.posted("xreq_1")
+    assert ledger.block(block.block_id).failure is None
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_an_attempt_that_was_never_posted_is_superseded_once(ledger, opened, attempt, fresh):
+    first = attempt("r1", "planned", "planned", fresh=fresh)
+    workers = [
+        opened(n).open_comparison(PLAN, run_id="r1", case_name="c", fresh=fresh, supersede=first.id)
+        for n in (2, 3)
+    ]
+    assert [w.attempt for w in workers] == [2, 2]
+    assert not workers[0].fresh
+    assert attempt("r1", fresh=fresh).attempt == 2
+    assert attempt("r2", fresh=fresh).attempt == 2
+
+
+def test_what_somebody_has_taken_up_is_not_superseded(ledger, attempt):
+    first = attempt("r1", "planned", "planned")
+    with ledger.acquire(ledger.blocks(first.arms["baseline"])[0].block_id):
+        again = ledger.open_comparison(PLAN, run_id="r2", case_name="c", supersede=first.id)
+    assert again.id == first.id
 
 
 def test_fresh_on_a_question_never_asked_is_the_first_attempt(ledger):
@@ -54,9 +158,17 @@ def test_fresh_on_a_question_never_asked_is_the_first_attempt(ledger):
     assert ledger.open_comparison(PLAN, run_id="r1", case_name="c", fresh=True).attempt == 1
 
 
-def test_a_run_that_resumed_and_is_then_asked_for_fresh_gets_fresh(ledger):
-    ledger.open_comparison(PLAN, run_id="r1", case_name="c")
-    assert ledger.open_comparison(PLAN, run_id="r1", case_name="c", fresh=True).attempt == 2
+def test_a_run_that_resumed_and_is_then_asked_for_fresh_gets_fresh(attempt):
+    attempt("r1", "finished", "finished", fresh=False)
+    assert attempt("r1").attempt == 2
+
+
+def test_when_a_run_began(ledger, clock):
+    assert ledger.run_began("r1") is None
+    ledger.start_run("r1", {})
+    clock.time += 60
+    ledger.start_run("r1", {})
+    assert ledger.run_began("r1") == 1000.0
 
 
 def test_freezing_lays_down_arms_and_blocks(ledger):

@@ -182,6 +182,31 @@ def test_a_404_may_mean_not_yet(connect, serve, wire, clock):
     assert sum(clock.waits) < 20
 
 
+@pytest.mark.parametrize("deadline", [None, 60])
+def test_an_early_404_is_a_matter_of_time_and_not_of_tries(connect, serve, wire, clock, deadline):
+    missing = wire.reply({"detail": "Not Found"}, 404)
+    until = None if deadline is None else Deadline.after(clock, deadline)
+    transport = connect(serve(missing).url, limits=Limits(tries=2, total=60))
+    with pytest.raises(HttpStatus, match="404"):
+        transport.get("/x", late_seconds=30, deadline=until)
+    assert 30 <= sum(clock.waits) <= 39
+
+
+def test_early_404s_leave_the_tries_to_real_failures(connect, serve, wire):
+    missing, busy = wire.reply(None, 404), wire.reply(None, 503)
+    server = serve(missing, busy, missing, missing, wire.reply(1))
+    assert connect(server.url, limits=Limits(tries=2)).get_json("/x", late_seconds=30) == 1
+    with pytest.raises(HttpStatus, match="503"):
+        connect(serve(missing, busy).url, limits=Limits(tries=2)).get_json("/x", late_seconds=30)
+
+
+def test_the_deadline_ends_the_wait_for_an_early_404(connect, serve, wire, clock):
+    transport = connect(serve(wire.reply(None, 404)).url)
+    with pytest.raises(HttpStatus, match="404"):
+        transport.get("/x", late_seconds=30, deadline=Deadline.after(clock, 5))
+    assert sum(clock.waits) <= 5
+
+
 # ------------------------------------------------------------------------ Retry-After
 
 

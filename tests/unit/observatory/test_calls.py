@@ -160,6 +160,19 @@ def test_a_fresh_request_may_not_be_there_yet(client, wire, sample):
     assert made.experience_request("xreq_1", fresh=True).id == "xreq_1"
 
 
+def test_what_was_just_made_may_be_shown_half_a_minute_late(client, clock, sample):
+    begun = clock.monotonic()
+
+    def after(seconds, answer):
+        return lambda _: answer if clock.monotonic() - begun > seconds else None
+
+    results = "/v2/episode-requests/ereq_1/artifacts/results"
+    routes = {f"{REQUESTS}/xreq_1": after(15, sample.detail()), results: after(40, {"scores": []})}
+    made = client(routes=routes)
+    assert made.experience_request("xreq_1", fresh=True).id == "xreq_1"
+    assert made.episode_results("ereq_1") == {"scores": []}
+
+
 @pytest.mark.parametrize(
     ("status", "body", "said"),
     [(200, {"id": "xreq_1", "status": "cancelled"}, True), (409, {"detail": "over"}, False),

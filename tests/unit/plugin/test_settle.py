@@ -9,7 +9,9 @@ from pytest_evalharness.verdict.words import Verdict
 PYTESTS_OWN = [2, 3, 4, 5, 6]
 
 
-def tally(failed=0, untrustworthy=0, inconclusive=0, *, usage="", missing=False):
+def tally(
+    failed=0, untrustworthy=0, inconclusive=0, *, usage="", missing=False, misused=0, interrupted=False
+):
     collected = {"a", "b", "c"}
     return Tally(
         collected=collected,
@@ -18,6 +20,8 @@ def tally(failed=0, untrustworthy=0, inconclusive=0, *, usage="", missing=False)
         untrustworthy=untrustworthy,
         inconclusive=inconclusive,
         usage=usage,
+        misused=misused,
+        interrupted=interrupted,
     )
 
 
@@ -27,6 +31,10 @@ def tally(failed=0, untrustworthy=0, inconclusive=0, *, usage="", missing=False)
         (0, {}, "exit", 0),
         (0, {"inconclusive": 1}, "exit", 10),
         (0, {"inconclusive": 1}, "pass", 0),
+        (0, {"inconclusive": 1}, "fail", 1),  # a skipped or xfailed claim, which no exception has failed
+        (0, {"misused": 1}, "exit", 4),
+        (1, {"misused": 1, "failed": 2}, "exit", 4),
+        (0, {"interrupted": True}, "exit", 2),
         (1, {"failed": 1}, "fail", 1),  # under `fail` a case that cannot tell has failed already
         (1, {"failed": 1}, "exit", 1),
         (1, {"untrustworthy": 1}, "exit", 11),
@@ -70,8 +78,8 @@ def test_the_precedence_holds_for_every_combination(status, policy):
             assert code == 1
         elif untrustworthy or (missing and status == 0):
             assert code == 11
-        elif inconclusive and policy == "exit" and status == 0:
-            assert code == 10
+        elif inconclusive and policy != "pass" and status == 0:
+            assert code == {"exit": 10, "fail": 1}[policy]
         else:
             assert code == status
 

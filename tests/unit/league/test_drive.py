@@ -1,0 +1,111 @@
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_evalharness.errors import SubmissionUnknown
+from pytest_evalharness.league.drive import NOT_YET, BlockDriver, Poller
+from pytest_evalharness.league.harvest import harvest
+from pytest_evalharness.league.plan import Budgets
+from pytest_evalharness.ledger.states import BlockState
+
+
+class HandClock:
+    def __init__(self):
+        self.time = 1_000.0
+
+    def now(self):
+        return self.time
+
+    monotonic = now
+
+    def wait(self, seconds, stop=None):
+        self.time += seconds
+        return stop is not None and stop.is_set()
+
+
+class Lease:
+    """Remembers the steps."""
+
+    def __init__(self, **block):
+        self.block = SimpleNamespace(
+            block_id="b", arm_key="a", running_at=None, token="evh-1", created_at=900.0, **block
+        )
+        self.state = self.block.state
+        self.steps = []
+
+    def __getattr__(self, step):
+        return lambda *_: self.steps.append(step)
+
+
+@pytest.fixture
+def driver(make):
+    def build(observatory, *, stop=False, **block):
+        context = SimpleNamespace(
+            observatory=SimpleNamespace(**observatory), clock=HandClock(), stop=threading.Event(),
+            events=SimpleNamespace(append=lambda *_, **__: None),
+        )  # fmt: skip
+        if stop:
+            context.stop.set()
+        arm = make.arms()["candidate"]
+        return BlockDriver(context, Lease(**block), arm, Budgets(1e6, 1e6, 1e6))
+
+    return build
+
+
+@pytest.fixture
+def poll(driver, make):
+    """Polls a request that the server does not show before some time; returns the lease."""
+
+    def run(shown_at, accepted_at=1_000.0):
+        def read(_request_id, *, fresh):
+            assert fresh
+            if clock.time < shown_at:
+                raise SubmissionUnknown("the server knows no such thing")
+            return make.request("failed", "failed")
+
+        made = driver({"experience_request": read}, state=BlockState.RUNNING, accepted_at=accepted_at)
+        clock = made.context.clock
+        Poller(made, "xreq_1").run()
+        return made.lease
+
+    return run
+
+
+def test_what_was_just_accepted_may_be_shown_late(poll):
+    assert poll(shown_at=1_000 + NOT_YET - 10).steps[-1] == "finish"
+
+
+@pytest.mark.parametrize("accepted_at", [1_000.0, 500.0, None])
+def test_what_is_never_shown_ends_the_wait(poll, accepted_at):
+    with pytest.raises(SubmissionUnknown):
+        poll(shown_at=1e9, accepted_at=accepted_at)
+
+
+@pytest.mark.parametrize(("found", "conclusive"), [([], False), (["xreq_1", "xreq_2"], True)])
+@pytest.mark.parametrize("stop", [False, True])
+def test_a_fate_that_nobody_can_tell_is_noted_unless_the_look_was_broken_off(driver, found, conclusive, stop):
+    class Found(list):
+        pass
+
+    rows = Found(SimpleNamespace(id=name) for name in found)
+    rows.conclusive = conclusive
+    look = {"find_experience_requests": lambda *_: rows}
+    made = driver(look, stop=stop, state=BlockState.POSTING, posted_at=950.0)
+    made.run()
+    assert isinstance(made.error, SubmissionUnknown)
+    assert ("unknown" in made.lease.steps) is not stop
+
+
+def test_all_results_share_one_window(make):
+    clock, windows = HandClock(), []
+
+    def late(_episode, *, late_seconds):
+        windows.append(late_seconds)
+        clock.time += late_seconds
+
+    detail = make.request("completed", *["completed"] * 20)
+    observatory = SimpleNamespace(episode_results=late)
+    harvest(observatory, detail, lambda _: None, threading.Event(), clock=clock)
+    assert windows[0] == 30.0
+    assert min(windows) == 0.0
