@@ -332,7 +332,9 @@ class Poller:
         if cancelled:
             self.lease.cancelled(error)
         else:
-            self.lease.abandon(error)
+            self.lease.fail(
+                error
+            )  # not abandoned: going on with it would only wait for the hanging seat again
         self.driver.say("wedged", request=self.request_id, reason=error.what)
         raise error
 

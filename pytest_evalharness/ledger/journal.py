@@ -338,8 +338,12 @@ def _blocks(run: Run, comparison_id: str) -> list[Block]:
 
 
 def _over(blocks: list[Block]) -> bool:
-    """Whether going on with an attempt is over: everything has settled, or something is lost for good."""
-    return bool(blocks) and (all(block.settled for block in blocks) or any(block.lost for block in blocks))
+    """Whether going on with an attempt is over: everything has ended, or something is lost for good.
+
+    What was abandoned runs on at the server, and the same command goes on with it.
+    """
+    ended = all(block.settled and block.state is not BlockState.ABANDONED for block in blocks)
+    return bool(blocks) and (ended or any(block.lost for block in blocks))
 
 
 def _comparison(rows: Callable[..., list[sqlite3.Row]], comparison_id: str) -> Comparison:

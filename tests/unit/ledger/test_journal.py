@@ -93,7 +93,7 @@ def test_fresh_begins_one_attempt_a_run(ledger, opened, attempt):
     [
         (), ("planned", "planned"), ("posting", "planned"), ("running", "running"), ("running", "planned"),
         ("finished", "running"), ("finished", "planned"), ("finished", "posting"), ("abandoned", "running"),
-        ("refused", "running"),
+        ("refused", "running"), ("abandoned", "finished"), ("abandoned", "abandoned"),
     ],
 )  # fmt: skip
 def test_fresh_goes_on_with_an_attempt_that_can_still_be_ended(ledger, attempt, states):
@@ -104,7 +104,7 @@ def test_fresh_goes_on_with_an_attempt_that_can_still_be_ended(ledger, attempt, 
 @pytest.mark.parametrize(
     "states",
     [
-        ("finished", "finished"), ("failed", "finished"), ("cancelled", "cancelled"), ("abandoned", "finished"),
+        ("finished", "finished"), ("failed", "finished"), ("cancelled", "cancelled"),
         ("refused", "refused"), ("failed", "running"), ("cancelled", "running"), ("unknown", "running"),
     ],
 )  # fmt: skip
