@@ -1,0 +1,93 @@
+"""A field that is frozen once, looked at again before a POST, and frozen anew if it moved on before anything was sent."""
+
+import pytest
+
+from pytest_evalharness.base.clock import SystemClock
+from pytest_evalharness.errors import FieldUnavailable
+from pytest_evalharness.league.freeze import Freezer
+from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.ownership import Owner
+
+
+class League:
+    """As much of the client as freezing asks for: nobody owns anything, everybody is a live member."""
+
+    def __init__(self, live):
+        self.live = live
+
+    def memberships(self, *, mine=False, **_):
+        return [] if mine else list(self.live)
+
+    def rounds(self, **_):
+        return []
+
+    def policy_versions(self, *_, **__):
+        return []
+
+    def policy_version(self, _):
+        return None
+
+
+@pytest.fixture
+def league(make):
+    return League([make.membership(f"ply_{i}", f"rival-{i}", 1, player_name=f"P{i}") for i in range(9)])
+
+
+@pytest.fixture
+def freezer(tmp_path, league):
+    opened = []
+
+    def run(run_id):
+        ledger = Ledger.open(tmp_path, clock=SystemClock(), owner=Owner.current(run_id))
+        opened.append(ledger)
+        ledger.start_run(run_id, {})
+        return Freezer(ledger, league, SystemClock(), run_id)
+
+    yield run
+    for ledger in opened:
+        ledger.close()
+
+
+@pytest.fixture
+def plan(make):
+    return make.plan(candidate={0: "rival-7:v1"}, baseline={0: "rival-8:v1"}, division="div_1")
+
+
+def test_an_opponent_who_retires_between_freezing_and_posting_stops_the_post(freezer, league, plan):
+    runner = freezer("run-1")
+    frozen = runner.freeze(plan, "case", fresh=False)
+    gone = frozen.roster.opponents[2]
+    league.live = [m for m in league.live if m.policy_version.id != gone.policy_version_id]
+    with pytest.raises(FieldUnavailable, match="is no longer live") as caught:
+        runner.revalidate(frozen.roster)
+    assert gone.label in caught.value.what
+    assert caught.value.not_done == "this arm was not submitted"
+
+
+def test_the_same_command_freezes_the_field_as_it_is_then(freezer, league, plan, make):
+    before = freezer("run-1").freeze(plan, "case", fresh=False)
+    league.live = [
+        *(m for m in league.live if m.policy_version.id != before.roster.opponents[0].policy_version_id),
+        make.membership("ply_new", "newcomer", 1, player_name="New"),
+    ]
+    after = freezer("run-2").freeze(plan, "case", fresh=False)
+    assert after.comparison.attempt == 2
+    assert before.roster.opponents[0] not in after.roster.opponents
+
+
+def test_a_field_that_stays_is_frozen_once_for_every_process_and_run(freezer, plan):
+    first = freezer("run-1").freeze(plan, "case", fresh=False)
+    same_run = freezer("run-1").freeze(plan, "other case", fresh=False)
+    later = freezer("run-2").freeze(plan, "case", fresh=False)
+    assert first.comparison.id == same_run.comparison.id == later.comparison.id
+    assert first.roster == same_run.roster == later.roster
+
+
+def test_looking_again_costs_one_question_a_roster(freezer, league, plan):
+    runner = freezer("run-1")
+    frozen = runner.freeze(plan, "case", fresh=False)
+    runner.revalidate(frozen.roster)
+    league.live = []
+    runner.revalidate(
+        frozen.roster
+    )  # both arms are posted at the same moment: the second one need not ask again
