@@ -28,6 +28,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+_LONGEST_LINE = 2000
+
 
 class EvalHarnessError(Exception):
     """The root. Catch it to catch everything this package raises on purpose.
@@ -42,11 +44,9 @@ class EvalHarnessError(Exception):
     exit_code: ClassVar[int] = 11
 
     def __init__(self, what: str, *, not_done: str = "", next_step: str = "") -> None:
-        from pytest_evalharness.base.text import redact  # here: errors are imported in every pytest run
-
-        self.what = redact(what)
-        self.not_done = redact(not_done)
-        self.next_step = redact(next_step)
+        self.what = _clean(what)
+        self.not_done = _clean(not_done)
+        self.next_step = _clean(next_step)
         super().__init__(self.what)
 
     def __str__(self) -> str:
@@ -62,6 +62,16 @@ class EvalHarnessError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         """Errors travel between processes whole."""
         return (_rebuild, (type(self), self.what, self.not_done, self.next_step))
+
+
+def _clean(text: str) -> str:
+    """The text without secrets, and without anything in it that could steer a terminal: ids and names come from outside."""
+    from pytest_evalharness.base.text import (
+        printable,
+        redact,
+    )  # here: errors are imported in every pytest run
+
+    return "\n".join(printable(line, _LONGEST_LINE) for line in redact(text).split("\n"))
 
 
 def _rebuild(kind: type[EvalHarnessError], what: str, not_done: str, next_step: str) -> EvalHarnessError:

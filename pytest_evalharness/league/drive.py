@@ -1,63 +1,31 @@
-"""Drives one block of an arm: post, adopt, poll to the end, harvest. Runs in a thread of its own."""
+"""Drives one block of an arm: posts or adopts it, and has it watched to its end. Runs in a thread of its own."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from pytest_evalharness.base.clock import Clock, span
 from pytest_evalharness.base.deadline import Deadline
-from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import (
-    ArmStalled,
     CredentialsRejected,
     EvalHarnessError,
     RequestRefused,
-    ServerUnreachable,
     SubmissionUnknown,
 )
 from pytest_evalharness.league.arms import Arm, signed_body
-from pytest_evalharness.league.harvest import harvest
+from pytest_evalharness.league.context import Context
 from pytest_evalharness.league.plan import Budgets
+from pytest_evalharness.league.poll import Poller
 from pytest_evalharness.ledger.leases import Lease
 from pytest_evalharness.ledger.states import BlockState, LeaseLost
-from pytest_evalharness.observatory.client import Observatory
-from pytest_evalharness.observatory.models import ExperienceRequestDetail
 from pytest_evalharness.observatory.problems import AnswerLost
 from pytest_evalharness.observatory.search import FoundRequests
-from pytest_evalharness.observatory.status import Status
 
-FASTEST_POLL = 0.2
-SLOWEST_POLL = 10.0
-LONGEST_ASKED = 60.0
-"""The service may ask for longer pauses than ours, but not for ones in which we would count as dead."""
-POLL_GROWTH = 1.5
-POLL_SHARE = 0.04
-"""A poll's pause is at most this share of the time waited, so that an answer is at most 4 % late."""
 LOOK_FOR_LOST = 8.0
 """Seconds to look for a request whose answer was lost before its key is used again."""
 CLOCK_SKEW = 300.0
 """Seconds by which the server's clock may be behind ours."""
-OUTAGE = 300.0
-"""Seconds without an answer that a posted request survives before its wait ends."""
-NOT_YET = 120.0
-"""Seconds after its acceptance in which a request that the server does not show is only late."""
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a driver needs from the run it belongs to."""
-
-    observatory: Observatory
-    clock: Clock
-    events: EventLog
-    notes: str
-    stop: threading.Event
-    revalidate: Callable[[], None]
-    """Raises if the frozen field has changed; called right before a POST."""
 
 
 class BlockDriver(threading.Thread):
@@ -84,7 +52,8 @@ class BlockDriver(threading.Thread):
 
     def _drive(self) -> None:
         state = self.lease.block.state
-        if state is BlockState.ABANDONED:
+        abandoned = state is BlockState.ABANDONED
+        if abandoned:
             self.lease.reopen()
         request_id: str | None
         if state is BlockState.PLANNED:
@@ -94,7 +63,13 @@ class BlockDriver(threading.Thread):
         else:
             request_id = self._known_id()
         if request_id is not None:
-            Poller(self, request_id).run()
+            self.poll(request_id, patient=abandoned)
+
+    def poll(self, request_id: str, *, patient: bool = False) -> None:
+        """Watch a posted request to its end; `patient` counts its budgets from now."""
+        Poller(
+            self.context, self.lease, self.arm, self.budgets, request_id, say=self.say, patient=patient
+        ).run()
 
     def _known_id(self) -> str:
         if self.lease.block.request_id is None:
@@ -198,161 +173,3 @@ class BlockDriver(threading.Thread):
         self.context.events.append(
             "arm", what=what, side=self.arm.side, label=self.arm.label, key=self.lease.block.arm_key, **fields
         )
-
-
-class Poller:
-    """Watches one posted request to its terminal state, within its budgets."""
-
-    def __init__(self, driver: BlockDriver, request_id: str) -> None:
-        self.driver = driver
-        self.request_id = request_id
-        self.context = driver.context
-        self.lease = driver.lease
-        self.started = self.context.clock.monotonic()
-        self.first_running = self._ran_before()
-        self.last: dict[str, int] = {}
-        self.last_answer = 0.0
-
-    def _ran_before(self) -> float | None:
-        """When the first game was seen running, on this process's clock: a takeover does not restart the budgets."""
-        since = self.lease.block.running_at
-        if since is None or self.lease.state is not BlockState.RUNNING:
-            return None
-        return self.context.clock.monotonic() - max(0.0, self.context.clock.now() - since)
-
-    def run(self) -> None:
-        """Poll until the request and every episode have ended, then harvest."""
-        pause = FASTEST_POLL
-        while not self.context.stop.is_set():
-            detail = self._read()
-            if detail is not None:
-                self._note(detail)
-                if ended(detail):
-                    self._harvest(detail)
-                    return
-                self._mind_the_budgets(detail)
-            pause = min(pause * POLL_GROWTH, max(FASTEST_POLL, self._waited * POLL_SHARE), SLOWEST_POLL)
-            asked_for = detail.poll_after_seconds if detail is not None else None
-            self.context.clock.wait(max(pause, min(asked_for or 0.0, LONGEST_ASKED)), self.context.stop)
-
-    @property
-    def _waited(self) -> float:
-        return self.context.clock.monotonic() - self.started
-
-    def _read(self) -> ExperienceRequestDetail | None:
-        """The request as it stands, or None while the server is out, or does not show it yet.
-
-        A posted request outlives an outage, and what was just accepted may be shown late.
-        """
-        try:
-            detail = self.context.observatory.experience_request(self.request_id, fresh=True)
-        except ServerUnreachable as outage:
-            if self._waited - self.last_answer > OUTAGE:
-                raise
-            self._no_news(outage)
-            return None
-        except SubmissionUnknown as absent:
-            if self.context.clock.now() - (self.lease.block.accepted_at or 0.0) > NOT_YET:
-                raise
-            self._no_news(absent)
-            return None
-        self.last_answer = self._waited
-        return detail
-
-    def _no_news(self, why: EvalHarnessError) -> None:
-        self.driver.say("outage", request=self.request_id, reason=why.what)
-        self.lease.heartbeat(None)
-
-    def _harvest(self, detail: ExperienceRequestDetail) -> None:
-        context = self.context
-        evidence = harvest(
-            context.observatory, detail, self.lease.heartbeat, context.stop, clock=context.clock
-        )
-        if evidence is not None:
-            self.lease.finish(evidence)
-            self.driver.say("finished", request=self.request_id)
-
-    def _note(self, detail: ExperienceRequestDetail) -> None:
-        counts: dict[str, int] = {}
-        for episode in detail.episodes:
-            counts[str(episode.status)] = counts.get(str(episode.status), 0) + 1
-        if self.first_running is None and any(word not in {"pending", "submitted"} for word in counts):
-            self.first_running = self.context.clock.monotonic()
-            self.lease.running(self.context.clock.now())
-        self.lease.heartbeat({"episodes": counts})
-        if counts != self.last:
-            self.driver.say("progress", request=self.request_id, total=len(detail.episodes), counts=counts)
-            self.last = counts
-
-    def _mind_the_budgets(self, detail: ExperienceRequestDetail) -> None:
-        now, budgets = self.context.clock.monotonic(), self.driver.budgets
-        done = sum(episode.status.terminal for episode in detail.episodes)
-        if self.first_running is None:
-            if now - self.started > budgets.queue:
-                self._give_up(
-                    f"has waited {span(now - self.started)} in the queue and no game has started",
-                    "--eval-queue-budget",
-                )
-            return
-        ran = now - self.first_running
-        if done == 0 and ran > budgets.stall:
-            self._wedged(ran, detail)
-        if ran > budgets.total:
-            self._give_up(
-                f"has run for {span(ran)} and {done} of {len(detail.episodes)} games have ended",
-                "--eval-total-budget",
-            )
-
-    def _give_up(self, why: str, option: str) -> None:
-        side, label = self.driver.arm.side, self.driver.arm.label
-        error = ArmStalled(
-            f"the {side} arm {label} ({self.request_id}) {why}",
-            not_done="nothing was judged; the request is still running on the server and was not posted again",
-            next_step=f"run the same command again to go on waiting for the same request ({option} gives it longer)",
-        )
-        self.lease.abandon(error)
-        self.driver.say("abandoned", request=self.request_id, reason=error.what)
-        raise error
-
-    def _wedged(self, ran: float, detail: ExperienceRequestDetail) -> None:
-        """Zero finished games past the stall grace: some seat hangs, and waiting will not help."""
-        side = self.driver.arm.side
-        seats = ", ".join(f"{seat.position} {seat.label}" for seat in self.driver.arm.seats)
-        running = sum(episode.status is Status.RUNNING for episode in detail.episodes)
-        cancelled = self._cancel()
-        error = ArmStalled(
-            f"the {side} arm ({self.request_id}) is wedged: {running} games running, none of {len(detail.episodes)} "
-            f"finished in {span(ran)}; one of its seats hangs (seats {seats})",
-            not_done="nothing was judged; "
-            + (
-                "the request was cancelled" if cancelled else "the request could not be cancelled and goes on"
-            ),
-            next_step="find the hanging seat by swapping opponents at a short --eval-ticks 1000, then run with --eval-fresh",
-        )
-        if cancelled:
-            self.lease.cancelled(error)
-        else:
-            self.lease.fail(
-                error
-            )  # not abandoned: going on with it would only wait for the hanging seat again
-        self.driver.say("wedged", request=self.request_id, reason=error.what)
-        raise error
-
-    def _cancel(self) -> bool:
-        try:
-            return bool(self.context.observatory.cancel(self.request_id))
-        except EvalHarnessError:
-            return False  # the wedge is the news; a cancel that fails is told beside it
-
-
-def ended(detail: ExperienceRequestDetail) -> bool:
-    """Whether nothing more will come: the request and every episode are terminal.
-
-    A failed episode may be dispatched again while its request lives, so the request's own state comes first. After
-    a cancel, episodes that never started stay pending for ever and are not waited for.
-    """
-    if not detail.status.terminal:
-        return False
-    if detail.status is Status.CANCELLED:
-        return not any(episode.status is Status.RUNNING for episode in detail.episodes)
-    return all(episode.status.terminal for episode in detail.episodes)

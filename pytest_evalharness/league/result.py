@@ -170,7 +170,7 @@ class ABResult:
 
     def __repr__(self) -> str:
         """The whole verdict in one line: what a bare assert shows."""
-        requests = " ".join((*self.candidate.request_ids, *self.baseline.request_ids))
+        requests = printable(" ".join((*self.candidate.request_ids, *self.baseline.request_ids)))
         return f"<{self.headline}; requests {requests}>"
 
     def to_json(self) -> dict[str, Any]:

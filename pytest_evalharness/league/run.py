@@ -11,7 +11,8 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import ArmFailed, EvalHarnessError
 from pytest_evalharness.league.arms import SIDES
-from pytest_evalharness.league.drive import BlockDriver, Context
+from pytest_evalharness.league.context import Context
+from pytest_evalharness.league.drive import BlockDriver
 from pytest_evalharness.league.freeze import Freezer, Frozen
 from pytest_evalharness.league.judging import judged
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan

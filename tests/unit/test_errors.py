@@ -163,3 +163,9 @@ def test_every_code_has_its_paragraph(kind):
 def test_the_page_explains_no_code_that_does_not_exist():
     headings = re.findall(r"^## (.+)$", PAGE.read_text(), re.MULTILINE)
     assert headings == sorted(kind.code for kind in TREE)
+
+
+def test_no_error_can_steer_a_terminal_whoever_wrote_its_words():
+    error = Untrustworthy("xreq_\x1b[2J is\nwedged\u202e", not_done="\x1b]0;t\x07", next_step="a\rb")
+    assert all(line.isprintable() for line in str(error).split("\n"))
+    assert error.what.split("\n") == ["xreq_\ufffd[2J is", "wedged\ufffd"]

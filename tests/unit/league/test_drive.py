@@ -1,12 +1,14 @@
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from pytest_evalharness.errors import SubmissionUnknown
-from pytest_evalharness.league.drive import NOT_YET, BlockDriver, Poller
+from pytest_evalharness.errors import ArmStalled, SubmissionUnknown
+from pytest_evalharness.league.drive import BlockDriver
 from pytest_evalharness.league.harvest import harvest
 from pytest_evalharness.league.plan import Budgets
+from pytest_evalharness.league.poll import NOT_YET
 from pytest_evalharness.ledger.states import BlockState
 
 
@@ -66,7 +68,7 @@ def poll(driver, make):
 
         made = driver({"experience_request": read}, state=BlockState.RUNNING, accepted_at=accepted_at)
         clock = made.context.clock
-        Poller(made, "xreq_1").run()
+        made.poll("xreq_1")
         return made.lease
 
     return run
@@ -109,3 +111,41 @@ def test_all_results_share_one_window(make):
     harvest(observatory, detail, lambda _: None, threading.Event(), clock=clock)
     assert windows[0] == 30.0
     assert min(windows) == 0.0
+
+
+@pytest.fixture
+def hanging(driver, make):
+    """A driver whose request runs for ever, with short budgets, seated next to somebody with a hostile name."""
+
+    def build(*, stall, total, running_at=None, state=BlockState.RUNNING):
+        detail = make.request("running", "running")
+        calls = {"experience_request": lambda *_, **__: detail, "cancel": lambda _: True}
+        made = driver(calls, state=state, accepted_at=1_000.0, request_id="xreq_1")
+        made.lease.block.running_at = running_at
+        made.budgets = Budgets(queue=1e6, stall=stall, total=total)
+        evil = replace(made.arm.seats[3], label="x\x1b[2J:v1")
+        made.arm = replace(made.arm, seats=(*made.arm.seats[:3], evil, *made.arm.seats[4:]))
+        return made
+
+    return build
+
+
+def test_a_wedge_names_its_seats_without_letting_them_write_on_the_terminal(hanging):
+    with pytest.raises(ArmStalled) as caught:
+        hanging(stall=5, total=100).poll("xreq_1")
+    assert "is wedged" in caught.value.what
+    assert caught.value.what.isprintable()
+
+
+def test_a_takeover_does_not_restart_the_budgets(hanging):
+    made = hanging(stall=1e6, total=100, running_at=1_000.0 - 95)
+    with pytest.raises(ArmStalled, match="has run for"):
+        made.poll("xreq_1")
+    assert made.context.clock.time < 1_000.0 + 20
+
+
+def test_the_same_command_after_a_budget_ran_out_waits_a_whole_budget_again(hanging):
+    made = hanging(stall=1e6, total=100, running_at=1_000.0 - 500, state=BlockState.ABANDONED)
+    made.run()
+    assert isinstance(made.error, ArmStalled)
+    assert made.context.clock.time >= 1_000.0 + 100

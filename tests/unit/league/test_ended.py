@@ -1,6 +1,6 @@
 import pytest
 
-from pytest_evalharness.league.drive import ended
+from pytest_evalharness.league.poll import ended
 
 LIVE = ["pending", "submitted", "running"]
 TERMINAL = ["completed", "failed", "cancelled"]

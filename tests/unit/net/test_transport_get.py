@@ -20,6 +20,7 @@ from pytest_evalharness.net import (
     Redirected,
     TooLarge,
 )
+from pytest_evalharness.net.answer import Answer
 from pytest_evalharness.net.transport import user_agent
 
 # ------------------------------------------------------------------ nobody there
@@ -437,3 +438,8 @@ def test_a_header_that_cannot_be_sent_is_not_quoted(connect, serve, wire):
 
 def test_limits_are_plain_data():
     assert dataclasses.asdict(Limits())["total"] == 60
+
+
+def test_a_body_that_is_nested_too_deeply_is_no_json():
+    with pytest.raises(NotJson, match="nested too deeply"):
+        Answer(200, {"content-type": "application/json"}, b"[" * 200_000).json()

@@ -1,0 +1,24 @@
+"""What drivers and pollers need from the run they belong to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.events import EventLog
+from pytest_evalharness.observatory.client import Observatory
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a driver needs from the run it belongs to."""
+
+    observatory: Observatory
+    clock: Clock
+    events: EventLog
+    notes: str
+    stop: threading.Event
+    revalidate: Callable[[], None]
+    """Raises if the frozen field has changed; called right before a POST."""
