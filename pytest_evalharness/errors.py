@@ -13,6 +13,7 @@
         ├── AmbiguousPolicy         a name that could be several versions
         ├── SameBuild               both arms are one and the same build
         ├── FieldUnavailable        too few live players, an opponent who is not live
+        ├── DeclarationChanged      another claim or rule, after results were seen
         ├── RequestRefused          the server refused the experience request
         ├── SubmissionUnknown       a POST whose fate the server cannot tell
         ├── ArmStalled              a wedged seat, or a budget that ran out
@@ -151,6 +152,12 @@ class FieldUnavailable(Untrustworthy):
     """The field cannot be filled: too few live players, or an opponent who is not live."""
 
     code = "EVH214"
+
+
+class DeclarationChanged(Untrustworthy):
+    """The claim or its rule was changed after results of the same question were seen."""
+
+    code = "EVH215"
 
 
 class RequestRefused(Untrustworthy):

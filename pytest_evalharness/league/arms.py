@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pytest_evalharness.league.blocks import BlockSpec, block_specs
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.seats import SEATS
+from pytest_evalharness.ledger.keys import digest
 from pytest_evalharness.observatory.resolve import ResolvedPolicy
 
 CANDIDATE = "candidate"
@@ -29,7 +31,18 @@ class Seat:
 
 @dataclass(frozen=True)
 class Arm:
-    """One side of a comparison, ready to be posted."""
+    """One side of a comparison, ready to be posted.
+
+    Attributes:
+        side: `candidate` or `baseline`.
+        label: who sits in the tested seat.
+        seats: who sits where.
+        tested_seat: the seat whose wins are counted.
+        episodes: games in all its requests together.
+        ticks: each game's limit.
+        body: what every request says, as one request for all games.
+        blocks: the requests it is really cut into.
+    """
 
     side: str
     label: str
@@ -38,6 +51,17 @@ class Arm:
     episodes: int
     ticks: int
     body: Mapping[str, Any]
+    blocks: tuple[BlockSpec, ...]
+
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies of its requests, in order."""
+        return [self._body(block) for block in self.blocks]
+
+    def _body(self, block: BlockSpec) -> dict[str, Any]:
+        body = {**self.body, "num_episodes": block.episodes}
+        if block.seed is None:
+            return body
+        return {**body, "game_config_overrides": {**body["game_config_overrides"], "seed": block.seed}}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the journal and for the arm key."""
@@ -48,6 +72,7 @@ class Arm:
             "episodes": self.episodes,
             "ticks": self.ticks,
             "body": dict(self.body),
+            "blocks": [asdict(block) for block in self.blocks],
         }
 
     @classmethod
@@ -61,6 +86,7 @@ class Arm:
             data["episodes"],
             data["ticks"],
             data["body"],
+            tuple(BlockSpec(**block) for block in data["blocks"]),
         )
 
 
@@ -91,7 +117,14 @@ def build_arm(plan: ComparisonPlan, side: str, roster: Roster, policies: Mapping
         "game_config_overrides": plan.game_config(),
     }
     return Arm(
-        side, seats[plan.tested_seat].label, tuple(seats), plan.tested_seat, plan.episodes, plan.ticks, body
+        side,
+        seats[plan.tested_seat].label,
+        tuple(seats),
+        plan.tested_seat,
+        plan.episodes,
+        plan.ticks,
+        body,
+        block_specs(plan.declaration, plan.episodes, digest(roster.to_json())),
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.errors import FieldUnavailable
+from pytest_evalharness.errors import DeclarationChanged, FieldUnavailable
 from pytest_evalharness.league.arms import SIDES, Arm, build_arm
 from pytest_evalharness.league.builds import require_different
 from pytest_evalharness.league.plan import ComparisonPlan
@@ -59,6 +61,7 @@ class Freezer:
             EvalHarnessError: a name, a build or the field is not what it must be; nothing was submitted.
         """
         policies = self._builds(plan)
+        self._declare(plan, policies, fresh=fresh)
         comparison = self._open(plan, policies, case, fresh=fresh)
         if comparison.frozen is not None and self._never_posted(comparison):
             roster = Roster.from_json(comparison.frozen["roster"])
@@ -90,10 +93,31 @@ class Freezer:
         fresh: bool,
         supersede: str | None = None,
     ) -> Comparison:
-        versions = {label: policy.policy_version_id for label, policy in sorted(policies.items())}
-        asked = {**plan.to_json(), "versions": versions}
         return self._ledger.open_comparison(
-            asked, run_id=self._run_id, case_name=case, fresh=fresh, supersede=supersede
+            _asked(plan, policies), run_id=self._run_id, case_name=case, fresh=fresh, supersede=supersede
+        )
+
+    def _declare(self, plan: ComparisonPlan, policies: Mapping[str, ResolvedPolicy], *, fresh: bool) -> None:
+        """Store what is declared before anything is posted for it.
+
+        Raises:
+            DeclarationChanged: results of the same question have been seen under another declaration.
+        """
+        asked = _asked(plan, policies)
+        if fresh:
+            self._ledger.questions.declare_afresh(asked, run_id=self._run_id)
+            return
+        stood = self._ledger.questions.declare(asked, run_id=self._run_id)
+        if stood is None:
+            return
+        now = plan.declaration.to_json()
+        changed = sorted(key for key in {*stood, *now} if stood.get(key) != now.get(key))
+        told = ", ".join(f"{key} {_word(stood.get(key))} -> {_word(now.get(key))}" for key in changed)
+        raise DeclarationChanged(
+            f"the declaration was changed after results of the same question were seen: {told}",
+            not_done="nothing was submitted and nothing was judged: a claim chosen to fit results proves nothing",
+            next_step="restore the declaration to read those results again, or run with --eval-fresh: new games are played "
+            "under the new one, and it is shown beside the earlier results",
         )
 
     def _write_down(
@@ -106,12 +130,13 @@ class Freezer:
         for side, arm in arms.items():
             # The roster tells when it was frozen: cases of one run share an arm, and no run compares its candidate
             # with a baseline that was played at another time.
-            posted = {"server": plan.server, "roster": roster.to_json(), "body": dict(arm.body)}
+            bodies = arm.bodies()
+            posted: dict[str, Any] = {"server": plan.server, "roster": roster.to_json(), "bodies": bodies}
             if plan.aa:
                 posted["aa"] = (
                     side  # the bodies may be equal, and one arm held against itself would show nothing
                 )
-            specs[side] = ArmSpec(arm_key(posted), arm.to_json(), [dict(arm.body)])
+            specs[side] = ArmSpec(arm_key(posted), arm.to_json(), bodies)
         return self._ledger.freeze(comparison.id, frozen, specs)
 
     def _never_posted(self, comparison: Comparison) -> bool:
@@ -185,3 +210,13 @@ class Freezer:
             not_done="this arm was not submitted",
             next_step="run the same command again: it freezes the field as it is then",
         )
+
+
+def _asked(plan: ComparisonPlan, policies: Mapping[str, ResolvedPolicy]) -> dict[str, Any]:
+    """The plan with the versions that its labels stand for now."""
+    versions = {label: policy.policy_version_id for label, policy in sorted(policies.items())}
+    return {**plan.to_json(), "versions": versions}
+
+
+def _word(value: Any) -> str:
+    return "none" if value is None else json.dumps(value)

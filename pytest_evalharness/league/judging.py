@@ -2,24 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.league.arms import BASELINE, CANDIDATE, SIDES
+from pytest_evalharness.league.blocks import games_of_look
 from pytest_evalharness.league.freeze import Frozen
 from pytest_evalharness.league.plan import ComparisonPlan
-from pytest_evalharness.league.records import ArmRecord
+from pytest_evalharness.league.records import ArmRecord, Outcome
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.trust import findings
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block, Comparison
+from pytest_evalharness.verdict.counts import Pairs, Turn
+from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.judge import judge
-from pytest_evalharness.verdict.words import Reason
+from pytest_evalharness.verdict.judgement import Judgement
+from pytest_evalharness.verdict.words import Pairing, Reason
 
 
-def judged(
-    plan: ComparisonPlan,
-    frozen: Frozen,
+@dataclass(frozen=True)
+class Case:
+    """A comparison whose requests up to some look are finished: everything that a judgement is made of.
+
+    Attributes:
+        plan: what was asked.
+        frozen: who sat where.
+        records: what the episodes left, by arm.
+        look: which planned look this is, from 0.
+        unplanned_looks: how often results were looked at out of plan.
+    """
+
+    plan: ComparisonPlan
+    frozen: Frozen
+    records: Mapping[str, ArmRecord]
+    look: int
+    unplanned_looks: int
+
+    @classmethod
+    def read(
+        cls,
+        plan: ComparisonPlan,
+        frozen: Frozen,
+        blocks: Mapping[str, list[Block]],
+        *,
+        look: int,
+        unplanned_looks: int,
+    ) -> Case:
+        """Put a case together from the finished blocks that its look reads."""
+        games = games_of_look(plan.declaration, look, plan.episodes)
+        records = {
+            side: ArmRecord.from_blocks([b.evidence or {} for b in blocks[side]], games) for side in SIDES
+        }
+        return cls(plan, frozen, records, look, unplanned_looks)
+
+    def found(self) -> list[Finding]:
+        """What speaks against believing it, the counts left aside."""
+        return findings(self.frozen.arms, self.records, aa=self.plan.aa)
+
+    def judge(self, others: Sequence[float] | None = None) -> Judgement:
+        """Judge it.
+
+        Args:
+            others: the p-values of the other claims that were tested together; None outside of a family.
+        """
+        plan, records, seat = self.plan, self.records, self.plan.tested_seat
+        found = self.found()
+        outcomes = [records[side].outcomes(seat) for side in (CANDIDATE, BASELINE)]
+        counted = counts_of(outcomes, paired=plan.declaration.pairing is Pairing.SEED)
+        candidate, baseline = (
+            records[side].evidence(self.frozen.arms[side].label, seat, counts)
+            for side, counts in zip((CANDIDATE, BASELINE), counted, strict=True)
+        )
+        turns = turns_of(outcomes)
+        scores = [
+            records[side].scores(seat, counts)
+            for side, counts in zip((CANDIDATE, BASELINE), counted, strict=True)
+        ]
+        seats_hold = not any(finding.reason is Reason.SEATS for finding in found)
+        return judge(
+            plan.declaration,
+            candidate,
+            baseline,
+            found,
+            verified=("seats",) if seats_hold else (),
+            pairs=Pairs.of(turns) if plan.declaration.pairing is Pairing.SEED else None,
+            turns=turns,
+            scores=None if scores[0] is None or scores[1] is None else (scores[0], scores[1]),
+            look=self.look,
+            unplanned_looks=self.unplanned_looks,
+            others=others,
+            beside=[Finding(Reason.ONE_SEED)] if plan.one_seed else (),
+            aa=plan.aa,
+        )
+
+
+def counts_of(outcomes: Sequence[Sequence[Outcome]], *, paired: bool) -> list[list[bool]]:
+    """Which episodes of each arm count: those with a result, and of pairs only those that are whole."""
+    present = [[outcome is not Outcome.MISSING for outcome in arm] for arm in outcomes]
+    if not paired:
+        return present
+    whole = [all(both) for both in zip(*present, strict=False)]
+    return [whole + [False] * (len(arm) - len(whole)) for arm in present]
+
+
+def turns_of(outcomes: Sequence[Sequence[Outcome]]) -> tuple[Turn, ...]:
+    """The arms' games side by side, in the order they were asked for; a turn without both is left out."""
+    return tuple(
+        (int(c is Outcome.WIN), int(b is Outcome.WIN))
+        for c, b in zip(*outcomes, strict=False)
+        if Outcome.MISSING not in (c, b)
+    )
+
+
+def concluded(
+    case: Case,
+    judgement: Judgement,
     blocks: Mapping[str, list[Block]],
     *,
     ledger: Ledger,
@@ -27,43 +126,27 @@ def judged(
     run_id: str,
     began: float,
 ) -> ABResult:
-    """Judge a comparison whose blocks are finished, and write the verdict down beside the earlier ones.
+    """Write a verdict down beside the earlier ones, and put together what the test case gets.
 
     Args:
-        plan: what was asked.
-        frozen: who sat where.
+        case: what was judged.
+        judgement: the verdict.
         blocks: the finished blocks of each arm.
         ledger: where verdicts are kept.
         clock: tells how old the evidence is.
         run_id: the run that judges.
         began: when that run began; evidence that was complete before was brought by an earlier one.
     """
-    comparison = frozen.comparison
+    comparison = case.frozen.comparison
     assert comparison is not None
-    records = {
-        side: ArmRecord.from_blocks([b.evidence or {} for b in blocks[side]], plan.episodes) for side in SIDES
-    }
-    found = findings(frozen.arms, records, aa=plan.aa)
-    candidate, baseline = (
-        records[side].evidence(frozen.arms[side].label, plan.tested_seat) for side in (CANDIDATE, BASELINE)
-    )
-    seats_hold = not any(finding.reason is Reason.SEATS for finding in found)
-    judgement = judge(
-        plan.declaration,
-        candidate,
-        baseline,
-        found,
-        verified=("seats",) if seats_hold else (),
-        aa=plan.aa,
-    )
     ended = max(block.finished_at or 0.0 for side in SIDES for block in blocks[side])
     ledger.record_verdict(comparison.id, run_id, judgement.to_json())
     return ABResult(
-        name=f"{'A/A' if plan.aa else 'A/B'} {plan.role}",
-        plan=plan,
+        name=f"{'A/A' if case.plan.aa else 'A/B'} {case.plan.role}",
+        plan=case.plan,
         judgement=judgement,
-        roster=frozen.roster,
-        records=records,
+        roster=case.frozen.roster,
+        records=case.records,
         attempt=comparison.attempt,
         earlier=_earlier(ledger, comparison),
         age=max(0.0, clock.now() - ended) if ended < began else None,
@@ -71,10 +154,14 @@ def judged(
 
 
 def _earlier(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
-    """The verdicts of earlier attempts at the same question: a later look never hides them."""
+    """The verdicts of other attempts at the same question: no look ever hides another."""
     told = []
-    for attempt in ledger.attempts(comparison.plan_key):
-        verdicts = ledger.verdicts(attempt.id) if attempt.attempt < comparison.attempt else []
-        if verdicts:
-            told.append(f"{verdicts[-1].judgement['verdict']} (attempt {attempt.attempt})")
+    for attempt in ledger.attempts(comparison.plan):
+        verdicts = ledger.verdicts(attempt.id) if attempt.id != comparison.id else []
+        if not verdicts:
+            continue
+        verdict, declared = verdicts[-1].judgement["verdict"], verdicts[-1].judgement["declaration"]
+        other = attempt.plan_key != comparison.plan_key
+        under = f", claim {declared['claim']} by {declared['rule']}" if other else ""
+        told.append(f"{verdict} (attempt {attempt.attempt}{under})")
     return tuple(told)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.league.plan import DEFAULT_EPISODES, DEFAULT_TICKS, ComparisonPlan, names
+from pytest_evalharness.league.plan import DEFAULT_EPISODES, DEFAULT_TICKS, ComparisonPlan, declared, names
 from pytest_evalharness.settings import Settings
-from pytest_evalharness.verdict.claim import Declaration
 
-_DECLARED = ("claim", "rule", "alpha", "margin", "target_lift")
+_DECLARED = (
+    "claim", "rule", "alpha", "margin", "target_lift", "pairing", "looks", "spending", "secondary", "missing",
+)  # fmt: skip
 _FREE = (*_DECLARED, "episodes", "ticks", "opponents", "config")
 
 
@@ -64,7 +65,8 @@ def comparison_plan(
     if unknown:
         raise _wrong(f"compare has no {unknown[0]!r}; it knows {', '.join(_FREE)}")
     arms = [one if isinstance(one, ArmRequest) else ArmRequest.of(one) for one in (candidate, baseline)]
-    declared = {key: words[key] for key in _DECLARED if key in words}
+    said = {key: words[key] for key in _DECLARED if key in words}
+    episodes = _or(DEFAULT_EPISODES, _said("episodes", "num", words, settings))
     try:
         return ComparisonPlan(
             server=server,
@@ -77,9 +79,9 @@ def comparison_plan(
             baseline=dict(arms[1].seats),
             opponents=names("opponents", _said("opponents", "opponent", words, settings) or ()),
             top_n=settings["top_n"],
-            episodes=_or(DEFAULT_EPISODES, _said("episodes", "num", words, settings)),
+            episodes=episodes,
             ticks=_or(DEFAULT_TICKS, _said("ticks", "ticks", words, settings)),
-            declaration=Declaration(**{"claim": "better", **declared}),
+            declaration=declared(said, episodes),
             config=_or({}, words.get("config")),
             aa=settings["aa"],
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pytest_evalharness.base.files import canonical_json
@@ -11,6 +11,7 @@ from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.seats import SEATS, Layout, Role, layout
 from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.words import Claim, Rule
 
 DEFAULT_EPISODES = 30
 DEFAULT_TICKS = 10_000
@@ -60,6 +61,9 @@ class ComparisonPlan:
         whole("top_n", self.top_n, 1, 100)
         if self.aa and not self.declaration.rule.decides:
             raise _bad(f"an A/A run under the {self.declaration.rule} rule could never raise an alarm")
+        looks = self.declaration.looks
+        if looks and looks[-1] != self.episodes:
+            raise _bad(f"the last look must read all {self.episodes} episodes, got looks {list(looks)}")
         self._check_config()
         self._check_seats()
 
@@ -69,10 +73,9 @@ class ComparisonPlan:
         strange = [key for key in self.config if not isinstance(key, str)]
         if strange:
             raise _bad(f"config's keys are game-config keys, which are text, not {strange[0]!r}")
-        if "seed" in self.config:
+        if "seed" in self.config and self.declaration.pairing is not None:
             raise _bad(
-                "config fixes a seed: the service gives it to every episode of a request, "
-                "so that all of them would be one game, counted many times"
+                'config fixes a seed, and pairing="seed" draws one for each pair: leave one of them out'
             )
         for key, who in _SET_ELSEWHERE.items():
             if key in self.config:
@@ -133,6 +136,12 @@ class ComparisonPlan:
             "slots": slots,
         }
 
+    @property
+    def one_seed(self) -> bool:
+        """Whether the user fixed one seed for every game."""
+        seed = self.config.get("seed", -1)
+        return isinstance(seed, int) and seed >= 0
+
     def to_json(self) -> dict[str, Any]:
         """Plain data, the source of the plan key. Free labels such as notes are not part of it."""
         # An ordinary plan does not mention A/A: its key is the one that ledgers already hold.
@@ -153,6 +162,40 @@ class ComparisonPlan:
             "config": dict(self.config),
             "declaration": self.declaration.to_json(),
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ComparisonPlan:
+        """The plan that `to_json` gave; what a ledger keeps beside it (the versions) is left aside."""
+        known = {one.name for one in fields(cls)}
+        values = {key: value for key, value in data.items() if key in known}
+        return cls(
+            **{
+                **values,
+                "candidate": {int(seat): name for seat, name in data["candidate"].items()},
+                "baseline": {int(seat): name for seat, name in data["baseline"].items()},
+                "opponents": tuple(data["opponents"]),
+                "declaration": Declaration.from_json(data["declaration"]),
+            }
+        )
+
+
+def declared(said: Mapping[str, Any], episodes: Any) -> Declaration:
+    """The declaration of a case, from what it says; None is left out.
+
+    The claim is `better` if none is named. `group_sequential` gets three looks if none are named.
+
+    Raises:
+        ValueError, TypeError: as `Declaration`.
+    """
+    words = {"claim": Claim.BETTER, **{key: value for key, value in said.items() if value is not None}}
+    if words.get("rule") == Rule.GROUP_SEQUENTIAL and "looks" not in words and isinstance(episodes, int):
+        words["looks"] = usual_looks(episodes)
+    return Declaration(**words)
+
+
+def usual_looks(episodes: int) -> tuple[int, ...]:
+    """Three looks, at 30 %, 60 % and all of the games; fewer where they fall together."""
+    return tuple(sorted({max(1, round(share * episodes)) for share in (0.3, 0.6, 1.0)}))
 
 
 def whole(name: str, value: Any, low: int, high: int | None = None) -> int:

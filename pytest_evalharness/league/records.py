@@ -96,7 +96,7 @@ class ArmRecord:
     """Everything an arm's requests left behind."""
 
     request_ids: tuple[str, ...]
-    request_status: str
+    request_statuses: tuple[str, ...]
     coworlds: tuple[str, ...]
     requested: int
     episodes: tuple[EpisodeRecord, ...]
@@ -105,29 +105,48 @@ class ArmRecord:
     def from_blocks(cls, evidence: Sequence[Mapping[str, Any]], requested: int) -> ArmRecord:
         """Put an arm together from its blocks' journalled evidence, in the order of the blocks."""
         episodes = [EpisodeRecord.from_json(e) for block in evidence for e in block["episodes"]]
-        statuses = {str(block["request"]["status"]) for block in evidence}
         coworlds = {f"{b['request']['coworld_name']} {b['request']['coworld_version']}" for b in evidence}
         return cls(
             request_ids=tuple(str(block["request"]["id"]) for block in evidence),
-            request_status=statuses.pop() if len(statuses) == 1 else "mixed",
+            request_statuses=tuple(str(block["request"]["status"]) for block in evidence),
             coworlds=tuple(sorted(coworlds)),
             requested=requested,
             episodes=tuple(episodes),
         )
 
-    def evidence(self, label: str, seat: int) -> ArmEvidence:
-        """The numbers that the verdict is made of."""
-        outcomes = [episode.outcome(seat) for episode in self.episodes]
-        played = [e for e, o in zip(self.episodes, outcomes, strict=True) if o is not Outcome.MISSING]
+    def outcomes(self, seat: int) -> list[Outcome]:
+        """What each episode says about a seat, in order."""
+        return [episode.outcome(seat) for episode in self.episodes]
+
+    def scores(self, seat: int, counted: Sequence[bool]) -> list[float] | None:
+        """A seat's score in each counted episode; None where one of them has none."""
+        told = [e.score(seat) for e, counts in zip(self.episodes, counted, strict=True) if counts]
+        known = [score for score in told if score is not None]
+        return known if len(known) == len(told) else None
+
+    def evidence(self, label: str, seat: int, counted: Sequence[bool] | None = None) -> ArmEvidence:
+        """The numbers that the verdict is made of.
+
+        Args:
+            label: who sat in the tested seat.
+            seat: the tested seat.
+            counted: which episodes count, in order; one that is missing never does. All others when left out.
+        """
+        outcomes = self.outcomes(seat)
+        if counted is None:
+            counted = [outcome is not Outcome.MISSING for outcome in outcomes]
+        played = [e for e, counts in zip(self.episodes, counted, strict=True) if counts]
         scores = [s for s in (e.score(seat) for e in played) if s is not None]
-        finished = len(played)
+        wins = [o for o, counts in zip(outcomes, counted, strict=True) if counts].count(Outcome.WIN)
+        present = len(outcomes) - outcomes.count(Outcome.MISSING)
         return ArmEvidence(
             label=label,
-            wins=outcomes.count(Outcome.WIN),
-            finished=finished,
-            requested=max(self.requested, finished),  # a server that lists more is distrusted, not a crash
+            wins=wins,
+            finished=len(played),
+            requested=max(self.requested, present),  # a server that lists more is distrusted, not a crash
             mean_score=sum(scores) / len(scores) if scores else None,
             kills=sum(e.count("kills", seat) for e in played),
             vote_timeouts=sum(e.count("vote_timeout", seat) for e in played),
             request_ids=self.request_ids,
+            unpaired=present - len(played),
         )

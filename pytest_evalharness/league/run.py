@@ -11,10 +11,11 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import ArmFailed, EvalHarnessError
 from pytest_evalharness.league.arms import SIDES
+from pytest_evalharness.league.blocks import blocks_of_look
 from pytest_evalharness.league.context import Context
 from pytest_evalharness.league.drive import BlockDriver
 from pytest_evalharness.league.freeze import Freezer, Frozen
-from pytest_evalharness.league.judging import judged
+from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.roster import Roster
@@ -26,6 +27,8 @@ from pytest_evalharness.observatory.resolve import ResolvedPolicy
 
 _FIRST_LOOK, _LAST_LOOK = 0.02, 0.5
 _JOIN_SECONDS = 3.0
+AT_ONCE = 16
+"""Requests that this process posts and watches at one time: pairs are many small ones."""
 
 
 @dataclass(frozen=True)
@@ -153,18 +156,36 @@ class LeagueRun:
             self._prepare(case)
         for entry in self._entries.values():
             if entry.frozen is not None:
-                self._take_work(entry.plan, entry.frozen)
+                self._take_work(entry.plan, entry.frozen, self._look(entry))
 
-    def _take_work(self, plan: ComparisonPlan, frozen: Frozen) -> None:
-        """Work on every block of a comparison that nobody alive works on."""
+    def _look(self, entry: Entry) -> int:
+        """The planned look that a comparison is on its way to, or that decided it."""
+        comparison = entry.ready().comparison
+        assert comparison is not None
+        taken = [look for look in self._ledger.looks.of(comparison.id) if look.position is not None]
+        last = max(len(entry.plan.declaration.looks) - 1, 0)
+        return next((look.position or 0 for look in taken if look.decided), min(len(taken), last))
+
+    def _blocks(self, plan: ComparisonPlan, frozen: Frozen, look: int) -> dict[str, list[Block]]:
+        """The blocks of each arm that a look reads."""
         assert frozen.comparison is not None
-        for side in SIDES:
-            for block in self._ledger.blocks(frozen.comparison.arms[side]):
+        blocks = {side: self._ledger.blocks(frozen.comparison.arms[side]) for side in SIDES}
+        return {
+            side: rows[: blocks_of_look(plan.declaration, look, len(rows))] for side, rows in blocks.items()
+        }
+
+    def _take_work(self, plan: ComparisonPlan, frozen: Frozen, look: int) -> None:
+        """Work on blocks that nobody alive works on; a block of one arm and its like of the other at one time."""
+        blocks = self._blocks(plan, frozen, look)
+        for pair in zip(*(blocks[side] for side in SIDES), strict=True):
+            for side, block in zip(SIDES, pair, strict=True):
                 driver = self._drivers.get(block.block_id)
                 # A driver that ended without an error has lost its lease: whoever took it may have died since.
                 idle = driver is None or (not driver.is_alive() and driver.error is None)
                 if idle and block.state is not BlockState.FINISHED:
                     self._drive(plan, frozen, side, block)
+            if sum(driver.is_alive() for driver in self._drivers.values()) >= AT_ONCE:
+                return  # the rest follow as these end
 
     def _drive(self, plan: ComparisonPlan, frozen: Frozen, side: str, block: Block) -> None:
         lease = self._ledger.acquire(block.block_id, session=self._options.run_id)
@@ -203,11 +224,10 @@ class LeagueRun:
         return self._finished(self._prepare(name))
 
     def _finished(self, entry: Entry) -> ABResult:
-        frozen = entry.ready()
-        blocks = self._wait(entry.plan, frozen)
-        return judged(
-            entry.plan,
-            frozen,
+        case, blocks = self._played(entry)
+        return concluded(
+            case,
+            case.judge(),
             blocks,
             ledger=self._ledger,
             clock=self._clock,
@@ -215,16 +235,43 @@ class LeagueRun:
             began=self._began,
         )
 
-    def _wait(self, plan: ComparisonPlan, frozen: Frozen) -> dict[str, list[Block]]:
-        assert frozen.comparison is not None
+    def _played(self, entry: Entry) -> tuple[Case, dict[str, list[Block]]]:
+        """Wait for a comparison, look by look, until one decides it or the last is taken."""
+        plan, frozen = entry.plan, entry.ready()
+        comparison = frozen.comparison
+        assert comparison is not None
+        while True:
+            look = self._look(entry)
+            blocks = self._wait(plan, frozen, look)
+            unplanned = sum(one.position is None for one in self._ledger.looks.of(comparison.id))
+            case = Case.read(plan, frozen, blocks, look=look, unplanned_looks=unplanned)
+            if not plan.declaration.looks:
+                return case, blocks
+            if self._decided(comparison.id, case):
+                self._ledger.stop(comparison.id)
+                return case, blocks
+
+    def _decided(self, comparison_id: str, case: Case) -> bool:
+        """Take a planned look, and tell whether it ended the comparison."""
+        last = case.look == len(case.plan.declaration.looks) - 1
+        judgement = case.judge()
+        decided = last or bool(case.found()) or judgement.settled
+        seen = {"decision": judgement.decision.value, "verdict": judgement.verdict.value}
+        taken = self._ledger.looks.take(
+            comparison_id, case.look, seen, decided=decided, run_id=self._options.run_id
+        )
+        self._events.append("look", case=comparison_id, look=case.look, decided=taken.decided)
+        return taken.decided
+
+    def _wait(self, plan: ComparisonPlan, frozen: Frozen, look: int) -> dict[str, list[Block]]:
         pause = _FIRST_LOOK
         while True:
-            blocks = {side: self._ledger.blocks(frozen.comparison.arms[side]) for side in SIDES}
+            blocks = self._blocks(plan, frozen, look)
             if all(block.state is BlockState.FINISHED for side in SIDES for block in blocks[side]):
                 self._on_wait()
                 return blocks
             self._raise_failures(blocks)
-            self._take_work(plan, frozen)
+            self._take_work(plan, frozen, look)
             self._on_wait()
             self._clock.wait(pause)
             pause = min(pause * 1.5, _LAST_LOOK)

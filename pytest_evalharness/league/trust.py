@@ -45,11 +45,11 @@ def findings(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord], *, aa: b
 
 
 def _terminal(side: str, record: ArmRecord) -> Iterable[Finding]:
-    if record.request_status not in TERMINAL:
-        yield Finding(Reason.NOT_TERMINAL, f"the {side} request is {printable(record.request_status)}", side)
-    open_ones = [
-        e for e in record.episodes if e.status not in TERMINAL and record.request_status != "cancelled"
-    ]
+    going = [status for status in record.request_statuses if status not in TERMINAL]
+    if going:
+        yield Finding(Reason.NOT_TERMINAL, f"the {side} request is {printable(going[0])}", side)
+    cancelled = "cancelled" in record.request_statuses  # what never started stays pending for ever then
+    open_ones = [e for e in record.episodes if e.status not in TERMINAL and not cancelled]
     if open_ones:
         yield Finding(Reason.NOT_TERMINAL, f"{side}: {_some(e.id for e in open_ones)}", side, _ids(open_ones))
     if len(record.episodes) != record.requested:

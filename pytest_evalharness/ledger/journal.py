@@ -14,7 +14,9 @@ from pytest_evalharness.ledger import claims, leases
 from pytest_evalharness.ledger.access import Access
 from pytest_evalharness.ledger.keys import new_token, plan_key
 from pytest_evalharness.ledger.leases import Lease
+from pytest_evalharness.ledger.looks import Looks
 from pytest_evalharness.ledger.ownership import Liveness, Owner, ProcessLiveness
+from pytest_evalharness.ledger.questions import Questions, question_key
 from pytest_evalharness.ledger.records import (
     Arm,
     ArmSpec,
@@ -26,7 +28,7 @@ from pytest_evalharness.ledger.records import (
     dump,
     whole,
 )
-from pytest_evalharness.ledger.states import BlockState, LeaseLost
+from pytest_evalharness.ledger.states import BlockState, LeaseLost, check
 from pytest_evalharness.ledger.storage import BUSY_SECONDS, Storage
 
 __all__ = ["Lease", "LeaseLost", "Ledger"]
@@ -40,12 +42,18 @@ _LATEST = "SELECT * FROM comparisons WHERE plan_key = ? ORDER BY attempt DESC LI
 class Ledger:
     """The journal of one home folder, shared by all processes and threads of one machine. See `open`.
 
+    Attributes:
+        looks: every time results were read.
+        questions: what was declared, and when.
+
     Every method raises `JournalUnavailable` when the file cannot be read or written.
     """
 
     def __init__(self, access: Access) -> None:
         self._access = access
         self._storage = access.storage
+        self.looks = Looks(access)
+        self.questions = Questions(access)
 
     @classmethod
     def open(
@@ -145,7 +153,7 @@ class Ledger:
                 ours = run(_GIVEN, "fresh", f"{key}:{run_id}")
                 if ours:
                     return _comparison(run, whole(ours[0]["value_json"])["comparison"])
-                wanted = latest is None or _over(_blocks(run, latest))
+                wanted = latest is None or _decided(run, latest) or _over(_blocks(run, latest))
             else:
                 wanted = latest is None
             if not wanted:
@@ -155,7 +163,8 @@ class Ledger:
                 attempt = found[0]["attempt"] + 1 if found else 1
                 name = f"{key}.{attempt}"
                 run(
-                    "INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)",
+                    "INSERT INTO comparisons (comparison_id, plan_key, attempt, fresh, run_id, case_name, plan_json, "
+                    "created_at, question_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     name,
                     key,
                     attempt,
@@ -164,6 +173,7 @@ class Ledger:
                     case_name,
                     dump(dict(plan)),
                     self._access.clock.now(),
+                    question_key(plan),
                 )
             if fresh:
                 given = dump({"comparison": name})
@@ -178,10 +188,23 @@ class Ledger:
         """
         return _comparison(self._storage.read, comparison_id)
 
-    def attempts(self, plan_key: str) -> list[Comparison]:
-        """All attempts at one plan, oldest first."""
-        sql = "SELECT comparison_id FROM comparisons WHERE plan_key = ? ORDER BY attempt"
-        return [self.comparison(row["comparison_id"]) for row in self._storage.read(sql, plan_key)]
+    def attempts(self, plan: Mapping[str, Any]) -> list[Comparison]:
+        """All attempts at the question that a plan asks, under whatever declaration, oldest first."""
+        sql = "SELECT comparison_id FROM comparisons WHERE question_key = ? ORDER BY created_at, attempt"
+        return [self.comparison(row["comparison_id"]) for row in self._storage.read(sql, question_key(plan))]
+
+    def stop(self, comparison_id: str) -> int:
+        """Cancel what a decided comparison has not posted, unless another one still needs it.
+
+        Returns:
+            How many blocks were cancelled; the server knows nothing of them.
+
+        Raises:
+            JournalUnavailable: it cannot be written down.
+        """
+        check("of a decided comparison", BlockState.PLANNED, BlockState.CANCELLED)
+        with self._storage.transaction() as run:
+            return run.changed(_STOP, BlockState.CANCELLED, self._access.clock.now(), comparison_id)
 
     def freeze(
         self, comparison_id: str, frozen: Mapping[str, Any], arms: Mapping[str, ArmSpec]
@@ -330,6 +353,21 @@ class Ledger:
             )
             for row in self._storage.read(sql, comparison_id)
         ]
+
+
+_STOP = """
+UPDATE blocks SET state = ?, finished_at = ? WHERE state = 'planned' AND lease IS NULL
+AND arm_key IN (SELECT arm_key FROM comparison_arms WHERE comparison_id = ?)
+AND NOT EXISTS (
+    SELECT 1 FROM comparison_arms AS other WHERE other.arm_key = blocks.arm_key
+    AND NOT EXISTS (SELECT 1 FROM looks WHERE looks.comparison_id = other.comparison_id AND decided = 1)
+)
+"""
+
+
+def _decided(run: Run, comparison_id: str) -> bool:
+    """Whether a planned look ended the comparison before everything was posted."""
+    return bool(run("SELECT 1 FROM looks WHERE comparison_id = ? AND decided = 1", comparison_id))
 
 
 def _blocks(run: Run, comparison_id: str) -> list[Block]:

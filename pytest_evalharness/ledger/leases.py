@@ -102,7 +102,7 @@ class Lease:
 
     def cancelled(self, error: EvalHarnessError) -> Block:
         """Save that it was cancelled on the server: running → cancelled."""
-        return self._end(BlockState.CANCELLED, error=error)
+        return self._end(BlockState.CANCELLED, frm=BlockState.RUNNING, error=error)
 
     def abandon(self, error: EvalHarnessError) -> Block:
         """Stop waiting for it: running → abandoned. It may go on at the server; a later session may reopen it."""

@@ -82,4 +82,33 @@ CREATE TABLE once (
 )
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_SECOND = """
+ALTER TABLE comparisons ADD COLUMN question_key TEXT;
+ALTER TABLE comparisons ADD COLUMN family_id TEXT;
+CREATE INDEX comparisons_of_a_question ON comparisons (question_key);
+CREATE TABLE declarations (
+    question_key TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    declaration_json TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    declared_at REAL NOT NULL,
+    PRIMARY KEY (question_key, digest)
+);
+CREATE TABLE looks (
+    look_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    comparison_id TEXT NOT NULL REFERENCES comparisons,
+    position INTEGER,
+    decided INTEGER NOT NULL,
+    seen_json TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    looked_at REAL NOT NULL
+);
+CREATE UNIQUE INDEX a_planned_look_is_taken_once ON looks (comparison_id, position) WHERE position IS NOT NULL;
+CREATE TABLE families (
+    family_id TEXT PRIMARY KEY,
+    members_json TEXT NOT NULL,
+    fixed_at REAL NOT NULL
+)
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)

@@ -21,7 +21,7 @@ class BlockState(StrEnum):
     FAILED = "failed"
     """The server refused it (no request id), or it ended without usable results (request id)."""
     CANCELLED = "cancelled"
-    """It was cancelled on the server."""
+    """It was cancelled on the server, or never posted because a planned look had decided before."""
     ABANDONED = "abandoned"
     """We stopped waiting; it may go on at the server, and a later session may poll again."""
 
@@ -35,7 +35,7 @@ _S = BlockState
 
 TRANSITIONS: Mapping[BlockState, frozenset[BlockState]] = MappingProxyType(
     {
-        _S.PLANNED: frozenset({_S.POSTING}),
+        _S.PLANNED: frozenset({_S.POSTING, _S.CANCELLED}),
         # running: the id is saved; failed: refused, nothing exists there; planned: provably never arrived
         _S.POSTING: frozenset({_S.RUNNING, _S.FAILED, _S.PLANNED}),
         _S.RUNNING: frozenset({_S.FINISHED, _S.FAILED, _S.CANCELLED, _S.ABANDONED}),

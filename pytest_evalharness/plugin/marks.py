@@ -18,8 +18,11 @@ LEAGUE_AB = "league_ab"
 UMBRELLA = "eval"
 _KEYWORDS = (
     "role", "episodes", "ticks", "claim", "rule", "margin", "alpha", "target_lift",
+    "pairing", "looks", "spending", "secondary", "missing",
     "candidate_seats", "baseline_seats", "league", "division", "opponents", "top_n", "backend", "config",
 )  # fmt: skip
+DECLARED_BY_CASE = ("alpha", "pairing", "looks", "spending", "secondary", "missing")
+"""Keywords of the declaration that no option fills."""
 _COMMAND_LINE_WINS = {
     "episodes": "num", "ticks": "ticks", "league": "league", "division": "division",
     "opponents": "opponent", "top_n": "top_n", "backend": "backend",
@@ -73,6 +76,7 @@ def plan_of(
     get = _reader(nodeid, words, settings, overridden)
     try:
         seed = int(settings["layout_seed"])
+        episodes = DEFAULT_EPISODES if get("episodes") is None else get("episodes")
         seat, candidate, baseline = _seats(nodeid, words, settings, seed, get("role"))
         plan = ComparisonPlan(
             server=server,
@@ -85,9 +89,9 @@ def plan_of(
             baseline=baseline,
             opponents=names("opponents", get("opponents") or ()),
             top_n=get("top_n"),
-            episodes=DEFAULT_EPISODES if get("episodes") is None else get("episodes"),
+            episodes=episodes,
             ticks=DEFAULT_TICKS if get("ticks") is None else get("ticks"),
-            declaration=_declaration(words, get),
+            declaration=_declaration(words, get, episodes),
             config=_mapping("config", words),
             aa=settings["aa"],
         )
@@ -167,14 +171,12 @@ def _seats(
     return seat, arms["candidate"], arms["baseline"]
 
 
-def _declaration(words: Mapping[str, Any], get: Callable[[str], Any]) -> Declaration:
-    from pytest_evalharness.verdict.claim import Declaration
+def _declaration(words: Mapping[str, Any], get: Callable[[str], Any], episodes: Any) -> Declaration:
+    from pytest_evalharness.league.plan import declared
 
     said = {key: get(key) for key in ("claim", "rule", "margin", "target_lift")}
-    said = {key: value for key, value in said.items() if value is not None}
-    if words.get("alpha") is not None:
-        said["alpha"] = words["alpha"]
-    return Declaration(**{"claim": "better", **said})
+    said |= {key: words.get(key) for key in DECLARED_BY_CASE}
+    return declared(said, episodes)
 
 
 def _wrong(nodeid: str, what: str, *, next_step: str = "") -> UsageError:

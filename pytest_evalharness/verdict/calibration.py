@@ -11,6 +11,7 @@ from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.chances import outcome_chances
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Counts
+from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Rule, Verdict
 
 BEYOND_CHANCE = 0.001
@@ -72,8 +73,12 @@ def calibration(wins: Sequence[tuple[int, int]], games: int, alpha: float = 0.05
     """
     found = []
     for rule in Rule:
+        if rule.sequential:  # their looks are measured by `evalharness power`
+            continue
         declared = Declaration(Claim.BETTER, rule, alpha=alpha)
-        verdicts = [rules.read(Counts(x_c, games, x_b, games), declared).verdict for x_c, x_b in wins]
+        verdicts = [
+            rules.read(Counts(x_c, games, x_b, games), Standard.of(declared)).verdict for x_c, x_b in wins
+        ]
         errors = sum(verdict in (Verdict.BETTER, Verdict.WORSE) for verdict in verdicts)
         bound = proportions.clopper_pearson(errors, len(wins), 2.0 * BEYOND_CHANCE)
         found.append(Measured(rule, len(wins), errors, bound, promised(declared, games)))

@@ -13,7 +13,8 @@ from pytest_evalharness.stats.normal import critical
 from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Counts
-from pytest_evalharness.verdict.words import Decision, Separated, Verdict
+from pytest_evalharness.verdict.standard import Standard
+from pytest_evalharness.verdict.words import Decision, Reason, Separated, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class _Tipping:
 
     def __init__(self, declaration: Declaration, n_c: int, n_b: int) -> None:
         self._declaration = declaration
+        self._standard = Standard.of(declaration)
         self._n_c, self._n_b = n_c, n_b
         alpha, margin = declaration.alpha, declaration.margin
         self._rule = enumeration.winning_counts(n_c, n_b, rules.deciding(declaration.rule), alpha)
@@ -105,10 +107,11 @@ class _Tipping:
         declaration = self._declaration
         towards = self._towards(self._rule, counts) if declaration.rule.decides else 0
         agrees = self._towards(self._agreeing, counts) == towards
-        verdict = rules.conclude(counts, declaration, towards, agrees=agrees).verdict
+        against = None if agrees else Reason.EXACT_DISAGREES
+        verdict = rules.conclude(counts, self._standard, towards, against=against).verdict
         apart = _APART[self._towards(self._apart, counts)]
         return verdict, rules.decide(
-            declaration, verdict, apart, rules.margins(counts, declaration), counts.fewest
+            declaration, verdict, apart, rules.margins(counts, self._standard), counts.fewest
         )
 
     def _towards(self, up: Sequence[int], counts: Counts) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from pytest_evalharness.stats import inputs
-from pytest_evalharness.verdict.words import Claim, Pairing, Rule
+from pytest_evalharness.verdict.words import Claim, Metric, MissingPolicy, Pairing, Rule, Spending
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -28,6 +29,12 @@ class Declaration:
             for the other claims it lets the verdict be "equivalent".
         target_lift: The true difference worth finding, inside (0, 1), for which games are planned.
         pairing: How games of the arms belong together; a `Pairing`, its word, or None for independent arms.
+        looks: Games an arm (or pairs) after which the results are read, increasing; the last is all of them. Empty for
+            the single look at the end. Only a rule that stands looks takes them, and `group_sequential` needs them.
+        spending: How `group_sequential` spends alpha over its looks; a `Spending` or its word.
+        metric: The primary metric, which decides; only `wins` can.
+        secondary: Metrics that make the verdict inconclusive if they decide in the opposite direction.
+        missing: What missing episodes may do; a `MissingPolicy` or its word.
 
     Raises:
         ValueError: A value is invalid; the message names it.
@@ -39,6 +46,11 @@ class Declaration:
     margin: float | None = None
     target_lift: float = 0.10
     pairing: Pairing | None = None
+    looks: tuple[int, ...] = ()
+    spending: Spending = Spending.OBRIEN_FLEMING
+    metric: Metric = Metric.WINS
+    secondary: tuple[Metric, ...] = (Metric.SCORE,)
+    missing: MissingPolicy = MissingPolicy.EXCLUDE
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -49,12 +61,47 @@ class Declaration:
             raise ValueError(f"alpha must be below {_HIGHEST_ALPHA}, got {self.alpha!r}")
         if self.pairing is not None:
             put(self, "pairing", word(Pairing, self.pairing, "pairing"))
+        put(self, "spending", word(Spending, self.spending, "spending"))
+        put(self, "missing", word(MissingPolicy, self.missing, "missing"))
         put(self, "target_lift", inputs.level(self.target_lift, "target_lift"))
         if self.margin is not None:
             put(self, "margin", inputs.level(self.margin, "margin"))
         elif self.claim.needs_margin:
             raise ValueError(
                 f"claim {self.claim.value!r} needs a margin: the difference that would not matter"
+            )
+        put(self, "looks", _increasing(self.looks))
+        self._check_metrics()
+        self._check_rule()
+
+    def _check_metrics(self) -> None:
+        put = object.__setattr__
+        put(self, "metric", word(Metric, self.metric, "metric"))
+        if self.metric is not Metric.WINS:
+            raise ValueError(
+                f"metric must be 'wins', got {self.metric.value!r}: seat scores are a secondary metric"
+            )
+        named = _listed(self.secondary, "secondary must be a list of metrics")
+        put(self, "secondary", tuple(word(Metric, one, "secondary") for one in named))
+        if self.metric in self.secondary:
+            raise ValueError("secondary must not name the primary metric, 'wins'")
+
+    def _check_rule(self) -> None:
+        rule = self.rule
+        if self.looks and not rule.stands_looks:
+            able = ", ".join(one.value for one in Rule if one.stands_looks)
+            raise ValueError(f"looks need a rule that stands them ({able}), got rule {rule.value!r}")
+        if rule is Rule.GROUP_SEQUENTIAL and not self.looks:
+            raise ValueError(
+                "rule 'group_sequential' needs looks: games an arm at which the results are read"
+            )
+        if rule.sequential and self.claim not in (Claim.BETTER, Claim.NOT_WORSE):
+            raise ValueError(
+                f"rule {rule.value!r} tells directions only: claim must be better or not_worse, got {self.claim.value!r}"
+            )
+        if rule.sequential and self.margin is not None:
+            raise ValueError(
+                f"rule {rule.value!r} tells directions only and takes no margin, got {self.margin!r}"
             )
 
     @property
@@ -68,8 +115,8 @@ class Declaration:
         return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """Strings, numbers and None under sorted keys."""
-        return {
+        """Strings, numbers, lists and None under sorted keys."""
+        plain: dict[str, Any] = {
             "alpha": self.alpha,
             "claim": self.claim.value,
             "margin": self.margin,
@@ -77,6 +124,12 @@ class Declaration:
             "rule": self.rule.value,
             "target_lift": self.target_lift,
         }
+        # What stayed at its default is left out: a later release with more to declare changes no key of a plan.
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name not in plain and value != field.default:
+                plain[field.name] = _plain(value)
+        return dict(sorted(plain.items()))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Declaration:
@@ -105,3 +158,34 @@ def word(kind: type[_Word], value: str, name: str) -> _Word:
     except ValueError:
         choices = ", ".join(member.value for member in kind)
         raise ValueError(f"{name} must be one of {choices}, got {value!r}") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value.value if isinstance(value, StrEnum) else value
+
+
+def _listed(value: Any, what: str) -> tuple[Any, ...]:
+    """A list or tuple as a tuple.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{what}, got {value!r}")  # noqa: TRY004 - one error for all
+    return tuple(value)
+
+
+def _increasing(looks: Any) -> tuple[int, ...]:
+    """Looks as increasing counts of at least 1.
+
+    Raises:
+        ValueError: They are none.
+    """
+    counts = tuple(
+        inputs.count(one, "looks") for one in _listed(looks, "looks must be a list of games an arm")
+    )
+    if any(before >= after for before, after in pairwise((0, *counts))):
+        raise ValueError(f"looks must increase from at least 1, got {list(counts)!r}")
+    return counts

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, Self
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
 
-from pytest_evalharness.stats import difference, exact, missing, paired, proportions
+from pytest_evalharness.stats import difference, exact, missing, paired, proportions, sequential
 
 Interval = tuple[float, float]
 Arm = tuple[int, int]
+Turn = tuple[int, int]
+"""What the candidate's and the baseline's game of one turn scored: 1 for a win, 0 for none."""
+
+_EITHER_WAY = math.log(2.0)
+"""Two gamblers share the level; a single e-value looks both ways by itself."""
 
 
 class Comparison(Protocol):
@@ -44,18 +51,30 @@ class Comparison(Protocol):
     def newcombe(self, alpha: float) -> Interval:
         """Newcombe's interval for the difference."""
 
+    def log_evidence(self, alpha: float) -> tuple[float, float]:
+        """The highest evidence so far for the candidate and for the baseline: it decides at log(1 / alpha)."""
+
     def extremes(self, missing_c: int, missing_b: int) -> tuple[Self, Self]:
         """The counts with the missing games all against the candidate, and all for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Wins and finished games of two independent arms: Miettinen-Nurminen, N-1 score test, Barnard."""
+    """Wins and finished games of two independent arms: Miettinen-Nurminen, N-1 score test, Barnard, betting.
+
+    Args:
+        x_c: The candidate's wins.
+        n_c: Its games.
+        x_b: The baseline's wins.
+        n_b: Its games.
+        turns: The arms' games side by side in the order they were asked for; only `log_evidence` needs them.
+    """
 
     x_c: int
     n_c: int
     x_b: int
     n_b: int
+    turns: tuple[Turn, ...] = ()
 
     @property
     def arms(self) -> tuple[Arm, Arm]:
@@ -96,11 +115,17 @@ class Counts:
         """Newcombe's hybrid interval, his method 10."""
         return difference.newcombe(self.x_c, self.n_c, self.x_b, self.n_b, alpha)
 
+    def log_evidence(self, alpha: float) -> tuple[float, float]:
+        """Hedged betting on the turns; half the level for each direction."""
+        up, down = sequential.betting_log_capital(self.turns, alpha)
+        return up - _EITHER_WAY, down - _EITHER_WAY
+
     def extremes(self, missing_c: int, missing_b: int) -> tuple[Counts, Counts]:
         """The counts with the missing games all against the candidate, and all for it."""
         arms = (self.x_c, self.n_c, missing_c), (self.x_b, self.n_b, missing_b)
         worst, best = missing.extremes(*arms)
-        return Counts(*worst), Counts(*best)
+        late = max(missing_c, missing_b)
+        return Counts(*worst, (*self.turns, *[(0, 1)] * late)), Counts(*best, (*self.turns, *[(1, 0)] * late))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +137,20 @@ class Pairs:
         only_c: Pairs that only the candidate won.
         only_b: Pairs that only the baseline won.
         neither: Pairs that neither won.
+        turns: The pairs one by one in the order they were asked for; only `log_evidence` needs them.
     """
 
     both: int
     only_c: int
     only_b: int
     neither: int
+    turns: tuple[Turn, ...] = ()
+
+    @classmethod
+    def of(cls, turns: tuple[Turn, ...]) -> Pairs:
+        """Pairs counted from their turns."""
+        both, only_c, only_b, neither = (turns.count(kind) for kind in ((1, 1), (1, 0), (0, 1), (0, 0)))
+        return cls(both, only_c, only_b, neither, turns)
 
     @property
     def arms(self) -> tuple[Arm, Arm]:
@@ -159,16 +192,41 @@ class Pairs:
         """Newcombe's interval for pairs, his method 10."""
         return paired.newcombe_paired(self.both, self.only_c, self.only_b, self.neither, alpha)
 
+    def log_evidence(self, alpha: float) -> tuple[float, float]:
+        """The sequential McNemar e-value after each pair, for whoever was ahead then; alpha does not matter."""
+        del alpha
+        best = [0.0, 0.0]
+        only_c = only_b = 0
+        for turn in self.turns:
+            if turn[0] == turn[1]:
+                continue
+            only_c, only_b = only_c + turn[0], only_b + turn[1]
+            if only_c != only_b:
+                ahead = int(only_b > only_c)
+                best[ahead] = max(best[ahead], sequential.mcnemar_log_e(only_c, only_b))
+        return best[0], best[1]
+
     def extremes(self, missing_c: int, missing_b: int) -> tuple[Pairs, Pairs]:
         """The pairs with every incomplete one won by the baseline alone, and by the candidate alone."""
         lost = max(missing_c, missing_b)
-        worst = Pairs(self.both, self.only_c, self.only_b + lost, self.neither)
-        best = Pairs(self.both, self.only_c + lost, self.only_b, self.neither)
+        worst = replace(self, only_b=self.only_b + lost, turns=(*self.turns, *[(0, 1)] * lost))
+        best = replace(self, only_c=self.only_c + lost, turns=(*self.turns, *[(1, 0)] * lost))
         return worst, best
 
-    def to_json(self) -> dict[str, int]:
+    def to_json(self) -> dict[str, Any]:
         """Plain values under sorted keys."""
-        return {"both": self.both, "neither": self.neither, "only_b": self.only_b, "only_c": self.only_c}
+        return {
+            "both": self.both,
+            "neither": self.neither,
+            "only_b": self.only_b,
+            "only_c": self.only_c,
+            "turns": [list(turn) for turn in self.turns],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Pairs:
+        """The pairs that `to_json` gave."""
+        return cls(**{**data, "turns": tuple((int(c), int(b)) for c, b in data["turns"])})
 
 
 def wilson_of(counts: Comparison, alpha: float) -> tuple[Interval, Interval]:

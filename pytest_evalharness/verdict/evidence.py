@@ -25,6 +25,10 @@ class ArmEvidence:
         kills: Kills in all finished games together, if known.
         vote_timeouts: Votes that ran out of time in all finished games together, if known.
         request_ids: The server's ids of the requests that were played.
+        unpaired: Finished games whose partner in the other arm has no result, so that they are left out of `finished`.
+        charged: Games counted as lost because the tested policy itself failed.
+        unknown: Missing games whose cause nobody knows.
+        distinct: Different games among all that were played; None where their content is not known.
 
     Raises:
         ValueError: A count is invalid, or they contradict each other; the message names it.
@@ -38,6 +42,10 @@ class ArmEvidence:
     kills: int | None = None
     vote_timeouts: int | None = None
     request_ids: tuple[str, ...] = ()
+    unpaired: int = 0
+    charged: int = 0
+    unknown: int = 0
+    distinct: int | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -45,6 +53,12 @@ class ArmEvidence:
         requested = finished if self.requested is None else inputs.count(self.requested, "requested")
         if finished > requested:
             raise ValueError(f"finished must not exceed requested, got {finished} of {requested}")
+        for name, most in (("unpaired", requested - finished), ("charged", finished - wins)):
+            part = inputs.count(getattr(self, name), name)
+            if part > most:
+                raise ValueError(f"{name} must be at most {most}, got {part}")
+            put(self, name, part)
+        put(self, "unknown", inputs.count(self.unknown, "unknown"))
         put(self, "wins", wins)
         put(self, "finished", finished)
         put(self, "requested", requested)
@@ -53,7 +67,7 @@ class ArmEvidence:
             if not math.isfinite(score):
                 raise ValueError(f"mean_score must be a finite number, got {self.mean_score!r}")
             put(self, "mean_score", score)
-        for name in ("kills", "vote_timeouts"):
+        for name in ("kills", "vote_timeouts", "distinct"):
             value = getattr(self, name)
             if value is not None:
                 put(self, name, inputs.count(value, name))
@@ -62,7 +76,7 @@ class ArmEvidence:
     @property
     def missing(self) -> int:
         """Games asked for that brought no result."""
-        return self.posted - self.finished
+        return self.posted - self.finished - self.unpaired
 
     @property
     def posted(self) -> int:
@@ -77,12 +91,16 @@ class ArmEvidence:
     def to_json(self) -> dict[str, Any]:
         """Plain values under sorted keys."""
         return {
+            "charged": self.charged,
+            "distinct": self.distinct,
             "finished": self.finished,
             "kills": self.kills,
             "label": self.label,
             "mean_score": self.mean_score,
             "request_ids": list(self.request_ids),
             "requested": self.posted,
+            "unknown": self.unknown,
+            "unpaired": self.unpaired,
             "vote_timeouts": self.vote_timeouts,
             "wins": self.wins,
         }

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from pytest_evalharness.stats import missing, paired, power
-from pytest_evalharness.verdict import rules
+from pytest_evalharness.stats.normal import two_sided
+from pytest_evalharness.verdict import doubts, needs, rules
 from pytest_evalharness.verdict.claim import Declaration
-from pytest_evalharness.verdict.counts import Comparison, Counts, Interval, Pairs, wilson_of
+from pytest_evalharness.verdict.counts import Comparison, Counts, Interval, Pairs, Turn, wilson_of
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
-from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Judgement, Number
-from pytest_evalharness.verdict.words import Reason, Rule, Sensitivity, Verdict
+from pytest_evalharness.verdict.judgement import Judgement, Scores
+from pytest_evalharness.verdict.outcome import Bench, Outcome, sensitivity
+from pytest_evalharness.verdict.standard import Standard
+from pytest_evalharness.verdict.words import (
+    Decision,
+    Metric,
+    MissingPolicy,
+    Pairing,
+    Reason,
+    Rule,
+    Sensitivity,
+    Verdict,
+)
 
-if TYPE_CHECKING:
-    from pytest_evalharness.stats.enumeration import RuleName
-
-_ASYMMETRY = 0.05
 _ANYTHING: Interval = (-1.0, 1.0)
+_FEWEST_SCORES = 2
 
 
 def judge(
@@ -29,14 +36,20 @@ def judge(
     *,
     verified: Sequence[str] = (),
     pairs: Pairs | None = None,
+    turns: Sequence[Turn] = (),
+    scores: tuple[Sequence[float], Sequence[float]] | None = None,
+    look: int | None = None,
+    unplanned_looks: int = 0,
+    others: Sequence[float] | None = None,
+    beside: Iterable[Finding] = (),
     aa: bool = False,
 ) -> Judgement:
     """Judge one comparison.
 
     Trust comes first: any finding, an arm without games, too many or lopsided missing episodes make it
     UNTRUSTWORTHY whatever the counts say. Then the counts: fewer than 5 games decide nothing, with 5 to 9 an
-    exact test must agree; worse and better by the declared rule; equivalent inside a declared margin;
-    inconclusive otherwise.
+    exact test must agree; a secondary metric that decides the other way leaves it inconclusive; worse and better by
+    the declared rule, adjusted for the family; equivalent inside a declared margin; inconclusive otherwise.
 
     Args:
         declaration: What was declared before the first game.
@@ -45,6 +58,14 @@ def judge(
         trust: Checks of the run that failed.
         verified: Names of checks that were made and passed; "seats" puts "seats verified" into the headline.
         pairs: The games pair by pair, exactly when the declaration pairs them.
+        turns: The arms' finished games side by side in the order they were asked for, which `always_valid` needs
+            unless the games are paired.
+        scores: The tested seat's score in each finished game of the candidate and of the baseline; of pairs, in
+            their order.
+        look: Which planned look this is, from 0; the last when left out.
+        unplanned_looks: How often results were looked at out of plan.
+        others: The p-values (`p_gate`) of the other claims that were tested together; None outside of a family.
+        beside: What else a reader must know beside a trustworthy verdict.
         aa: Whether both arms are one build by design. A direction is then an alarm and makes the comparison
             UNTRUSTWORTHY; any other verdict is what was to be expected, whatever was claimed.
 
@@ -52,158 +73,122 @@ def judge(
         The judgement, with every number that a report prints.
 
     Raises:
-        ValueError: Pairs are given though none were declared, or the reverse, or they contradict the arms.
+        ValueError: Pairs are given though none were declared, or the reverse, or they contradict the arms; there is no
+            such look; `always_valid` has no turns.
     """
     arms = (candidate, baseline)
-    counts = _counts(declaration, candidate, baseline, pairs)
-    alpha = declaration.alpha
-    wilson_c, wilson_b = wilson_of(counts, alpha)
-    apart = rules.separation(wilson_c, wilson_b)
+    counts = _counts(declaration, candidate, baseline, pairs, tuple(turns))
+    standard = Standard.of(declaration, look=look, unplanned=unplanned_looks > 0)
+    told = _scores(declaration, scores)
+    bench = Bench(declaration, standard, None if aa else others, told.objection if told else 0)
+    p_gate, p_adjusted = bench.p_values(counts)
+    counted = bench.outcome(counts, allowed=bench.stands(p_adjusted))
+    worst, best = _missing_bounds(counts, arms, bench, counted)
+    shaken = sensitivity(declaration, counted, worst, best)
+    if declaration.missing is MissingPolicy.STRICT and shaken is Sensitivity.WEAKENS:
+        counted = _demoted(counted)
+
+    broken = (*trust, *doubts.distrust(arms, shaken))
+    if aa and not broken:
+        broken = tuple(doubts.alarm(standard, counted.verdict, arms))
+    verdict = Verdict.UNTRUSTWORTHY if broken else counted.verdict
+    decision = counted.decision
+    if broken or aa:
+        decision = rules.decide(declaration, verdict, counted.apart, counted.limits, counts.fewest, aa=aa)
+    notes = doubts.notes(arms, shaken, unplanned_looks, moved=standard.rule is not declaration.rule)
     playable = counts.fewest > 0
     diff = counts.difference if playable else None
-    limits = rules.margins(counts, declaration) if playable else None
-    reading = rules.read(counts, declaration)
-    worst, best = _missing_bounds(counts, arms, declaration, reading.verdict)
-    sensitivity = _sensitivity(reading.verdict, worst, best)
-    ceiling = playable and (all(map(_almost_always, arms)) or all(map(_almost_never, arms)))
-
-    broken = (*trust, *_distrust(candidate, baseline, sensitivity))
-    if aa and not broken:
-        broken = tuple(_alarm(declaration, reading.verdict, arms))
-    verdict = Verdict.UNTRUSTWORTHY if broken else reading.verdict
-    lift = declaration.target_lift if diff is None or diff >= 0.0 else -declaration.target_lift
-    required: ByRule[int] = _by_rule(
-        declaration,
-        lambda rule: power.required_n(baseline.wins, baseline.finished, lift, alpha=alpha, rule=rule),
-    )
+    wilson_c, wilson_b = wilson_of(counts, declaration.alpha)
     p_better, expected_loss = _posterior(declaration, counts)
-    rate = power.shrunk_rate(baseline.wins, baseline.finished)
+    planned = needs.needs(declaration, standard.rule, arms, pairs, diff)
     return Judgement(
         declaration=declaration,
         candidate=candidate,
         baseline=baseline,
         pairs=pairs,
         verdict=verdict,
-        decision=rules.decide(declaration, verdict, apart, limits, counts.fewest, aa=aa),
-        reasons=broken or (*map(Finding, reading.reasons), *_notes(sensitivity, ceiling=ceiling)),
+        decision=decision,
+        reasons=broken or (*map(Finding, counted.reading.reasons), *notes, *beside),
         verified=tuple(verified),
-        statistical_verdict=reading.verdict,
+        statistical_verdict=counted.verdict,
+        rule=standard.rule,
+        look=standard.look,
+        unplanned_looks=unplanned_looks,
+        bound=standard.bar if standard.rule is Rule.GROUP_SEQUENTIAL else None,
+        z=counts.z() if playable else 0.0,
+        log_evidence=counts.log_evidence(declaration.alpha) if standard.rule is Rule.ALWAYS_VALID else None,
         diff=diff,
-        ci=_interval(declaration, counts) if playable else _ANYTHING,
-        ci_margin=counts.interval(2.0 * alpha) if playable else _ANYTHING,
+        ci=_interval(standard, counts) if playable else _ANYTHING,
+        ci_margin=counts.interval(2.0 * declaration.alpha) if playable else _ANYTHING,
         p=counts.p() if playable else 1.0,
-        p_exact=reading.p_exact,
+        p_exact=counted.reading.p_exact,
+        p_gate=p_gate,
+        p_adjusted=p_adjusted,
+        family=None if bench.others is None else 1 + len(bench.others),
+        scores=told,
         wilson_candidate=wilson_c,
         wilson_baseline=wilson_b,
-        separated=apart,
-        within_margin=None if limits is None else limits.within,
-        noninferior=None if limits is None else limits.above,
-        sensitivity=sensitivity,
-        worst_case=worst,
-        best_case=best,
-        required_n=required,
-        required_pairs=_required_pairs(pairs, lift, alpha),
-        configs_to_pool=_configs(required.under(declaration.rule)),
-        detectable_lift=_detectable(rate, arms, declaration),
-        detectable_loss=_detectable(1.0 - rate, arms, declaration),
-        planning_rate=rate,
-        ceiling=ceiling,
+        separated=counted.apart,
+        within_margin=None if counted.limits is None else counted.limits.within,
+        noninferior=None if counted.limits is None else counted.limits.above,
+        sensitivity=shaken,
+        worst_case=worst.verdict,
+        best_case=best.verdict,
+        required_n=planned.required_n,
+        required_pairs=planned.required_pairs,
+        configs_to_pool=planned.configs_to_pool,
+        detectable_lift=planned.detectable_lift,
+        detectable_loss=planned.detectable_loss,
+        planning_rate=planned.rate,
+        ceiling=doubts.ceiling(arms),
         p_better=p_better,
         expected_loss=expected_loss,
         aa=aa,
     )
 
 
-def _distrust(candidate: ArmEvidence, baseline: ArmEvidence, sensitivity: Sensitivity) -> Iterable[Finding]:
-    """What the counts themselves show to be wrong with the run."""
-    for role, arm in (("candidate", candidate), ("baseline", baseline)):
-        if arm.finished == 0:
-            yield Finding(Reason.NO_GAMES, f"0 of {arm.posted} finished", role)
-        elif 10 * arm.missing > arm.posted:
-            yield Finding(Reason.MISSING_OVER_LIMIT, f"{arm.missing} of {arm.posted}", role)
-    if candidate.missing + baseline.missing and candidate.posted and baseline.posted:
-        p = missing.asymmetry_p(candidate.missing, candidate.posted, baseline.missing, baseline.posted)
-        if p < _ASYMMETRY:
-            lost = f"{candidate.missing} of {candidate.posted} and {baseline.missing} of {baseline.posted}"
-            yield Finding(Reason.MISSING_DIFFERS, f"{lost}, Fisher p = {p:.3g}")
-    if sensitivity is Sensitivity.REVERSES:
-        yield Finding(Reason.MISSING_REVERSES, f"{candidate.missing} and {baseline.missing} missing")
-
-
-def _alarm(
-    declaration: Declaration, verdict: Verdict, arms: tuple[ArmEvidence, ArmEvidence]
-) -> Iterable[Finding]:
-    """A direction where there can be none."""
-    if verdict in (Verdict.BETTER, Verdict.WORSE):
-        won = " against ".join(f"{arm.wins}/{arm.finished}" for arm in arms)
-        yield Finding(Reason.AA_ALARM, f"{won}, {verdict.value} by the {declaration.rule} rule")
-
-
 def _missing_bounds(
-    counts: Comparison, arms: tuple[ArmEvidence, ArmEvidence], declaration: Declaration, as_counted: Verdict
-) -> tuple[Verdict, Verdict]:
-    """The counts' verdict with all missing episodes against the candidate, and with all of them for it."""
-    lost_c, lost_b = (arm.missing for arm in arms)
+    counts: Comparison, arms: doubts.Arms, bench: Bench, counted: Outcome
+) -> tuple[Outcome, Outcome]:
+    """What it would come to with all missing episodes against the candidate, and with all of them for it."""
+    lost_c, lost_b = (arm.posted - arm.finished for arm in arms)
     if lost_c == 0 and lost_b == 0:
-        return as_counted, as_counted
-    worst, best = counts.extremes(lost_c, lost_b)
-    return rules.read(worst, declaration).verdict, rules.read(best, declaration).verdict
-
-
-def _sensitivity(verdict: Verdict, worst: Verdict, best: Verdict) -> Sensitivity:
-    if worst is verdict and best is verdict:
-        return Sensitivity.HOLDS
-    if verdict is Verdict.INCONCLUSIVE:
-        return Sensitivity.COULD_DECIDE
-    opposite = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}.get(verdict)
-    return Sensitivity.REVERSES if opposite in (worst, best) else Sensitivity.WEAKENS
-
-
-def _notes(sensitivity: Sensitivity, *, ceiling: bool) -> Iterable[Finding]:
-    """What a reader should know beside a trustworthy verdict."""
-    if sensitivity is Sensitivity.WEAKENS:
-        yield Finding(Reason.MISSING_WEAKENS)
-    elif sensitivity is Sensitivity.COULD_DECIDE:
-        yield Finding(Reason.MISSING_COULD_DECIDE)
-    if ceiling:
-        yield Finding(Reason.CEILING)
-
-
-def _almost_always(arm: ArmEvidence) -> bool:
-    return 20 * arm.wins >= 19 * arm.finished
-
-
-def _almost_never(arm: ArmEvidence) -> bool:
-    return 20 * arm.wins <= arm.finished
-
-
-def _configs(required: int | None) -> int | None:
-    return math.ceil(required / MOST_GAMES) if required is not None and required > MOST_GAMES else None
-
-
-def _detectable(
-    rate: float, arms: tuple[ArmEvidence, ArmEvidence], declaration: Declaration
-) -> ByRule[float]:
-    n_c, n_b = (arm.finished for arm in arms)
-    if n_c == 0 or n_b == 0:
-        return ByRule()
-    return _by_rule(
-        declaration,
-        lambda rule: power.detectable_lift(rate, n_c, n_b, rule=rule, alpha=declaration.alpha),
+        return counted, counted
+    worst, best = (
+        bench.outcome(extreme, allowed=bench.stands(bench.p_values(extreme)[1]))
+        for extreme in counts.extremes(lost_c, lost_b)
     )
+    return worst, best
 
 
-def _by_rule(declaration: Declaration, number: Callable[[RuleName], Number | None]) -> ByRule[Number]:
-    """A planning number under the score rule, the overlap rule and the declared one."""
-    names: set[RuleName] = {"score", "overlap", rules.deciding(declaration.rule)}
-    return ByRule(**{name: number(name) for name in names})
+def _demoted(counted: Outcome) -> Outcome:
+    """The outcome that a strict policy leaves where the missing episodes could undo it."""
+    reading = replace(counted.reading, verdict=Verdict.INCONCLUSIVE, reasons=(Reason.MISSING_STRICT,))
+    return replace(counted, reading=reading, decision=Decision.CANNOT_TELL)
 
 
-def _interval(declaration: Declaration, counts: Comparison) -> Interval:
-    """The interval that the declared rule reads; an interval that contradicted its verdict would help nobody."""
-    if declaration.rule is Rule.NEWCOMBE:
-        return counts.newcombe(declaration.alpha)
-    return counts.interval(declaration.alpha)
+def _interval(standard: Standard, counts: Comparison) -> Interval:
+    """The interval that the rule reads; an interval that contradicted its verdict would help nobody."""
+    if standard.rule is Rule.NEWCOMBE:
+        return counts.newcombe(standard.alpha)
+    if standard.rule is Rule.GROUP_SEQUENTIAL:
+        return counts.interval(two_sided(standard.bar))
+    return counts.interval(standard.alpha)
+
+
+def _scores(
+    declaration: Declaration, scores: tuple[Sequence[float], Sequence[float]] | None
+) -> Scores | None:
+    """The seat scores as the secondary metric, where there are enough of them."""
+    if scores is None or Metric.SCORE not in declaration.secondary or min(map(len, scores)) < _FEWEST_SCORES:
+        return None
+    from pytest_evalharness.stats.scores import paired_t, welch
+
+    test = welch if declaration.pairing is None else paired_t
+    found = test(*scores, declaration.alpha)
+    return Scores(
+        found.difference, (found.low, found.high), found.p, "Welch" if test is welch else "paired t"
+    )
 
 
 def _posterior(declaration: Declaration, counts: Comparison) -> tuple[float | None, Interval | None]:
@@ -217,23 +202,23 @@ def _posterior(declaration: Declaration, counts: Comparison) -> tuple[float | No
 
 
 def _counts(
-    declaration: Declaration, candidate: ArmEvidence, baseline: ArmEvidence, pairs: Pairs | None
+    declaration: Declaration,
+    candidate: ArmEvidence,
+    baseline: ArmEvidence,
+    pairs: Pairs | None,
+    turns: tuple[Turn, ...],
 ) -> Comparison:
     """The counts in the form that was declared."""
-    if (declaration.pairing is None) != (pairs is None):
+    if (declaration.pairing is Pairing.SEED) != (pairs is not None):
         said = "no pairs" if declaration.pairing is None else f"pairs by {declaration.pairing.value}"
         raise ValueError(f"pairs must be given exactly when they were declared, and {said} were declared")
-    if pairs is None:
-        return Counts(candidate.wins, candidate.finished, baseline.wins, baseline.finished)
-    played = (candidate.wins, candidate.finished), (baseline.wins, baseline.finished)
-    if pairs.arms != played:
-        raise ValueError(f"pairs must add up to the arms' wins and games {played}, got {pairs.arms}")
-    return pairs
-
-
-def _required_pairs(pairs: Pairs | None, lift: float, alpha: float) -> int | None:
-    """Pairs for the target lift at the observed share of pairs that differ."""
-    if pairs is None or pairs.fewest == 0:
-        return None
-    discordance = (pairs.only_c + pairs.only_b) / pairs.fewest
-    return paired.required_pairs(lift, max(discordance, abs(lift)), alpha)
+    if pairs is not None:
+        played = (candidate.wins, candidate.finished), (baseline.wins, baseline.finished)
+        if pairs.arms != played:
+            raise ValueError(f"pairs must add up to the arms' wins and games {played}, got {pairs.arms}")
+        turns = pairs.turns
+    if declaration.rule is Rule.ALWAYS_VALID and not turns and min(candidate.finished, baseline.finished):
+        raise ValueError("rule 'always_valid' needs the games in their order: turns, or pairs that have them")
+    if pairs is not None:
+        return pairs
+    return Counts(candidate.wins, candidate.finished, baseline.wins, baseline.finished, turns)

@@ -10,11 +10,12 @@ from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Interval, Pairs
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
 from pytest_evalharness.verdict.rules import deciding
-from pytest_evalharness.verdict.words import Decision, Rule, Sensitivity, Separated, Verdict
+from pytest_evalharness.verdict.words import Claim, Decision, Rule, Sensitivity, Separated, Verdict
 
-SCHEMA = 1
+SCHEMA = 2
 MOST_GAMES = 100  # one request plays no more, so a larger `required_n` means several
 
+_DIRECTIONS = (Verdict.BETTER, Verdict.WORSE)
 Number = TypeVar("Number", int, float)
 
 
@@ -31,7 +32,7 @@ class ByRule(Generic[Number]):
     exact: Number | None = None
 
     def under(self, rule: Rule) -> Number | None:
-        """The number that belongs to a declared rule; the score rule's for one that decides nothing."""
+        """The number that belongs to a rule; the score rule's for one that has none of its own."""
         found: Number | None = getattr(self, deciding(rule))
         return found
 
@@ -43,6 +44,34 @@ class ByRule(Generic[Number]):
             "overlap": self.overlap,
             "score": self.score,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The seat scores, a secondary metric: they can object to a verdict, never make one.
+
+    Attributes:
+        difference: The candidate's mean score minus the baseline's.
+        ci: Its 1 - alpha interval; the difference itself where no score varies.
+        p: The two-sided p-value; None where no score varies.
+        test: Whose interval and test they are.
+    """
+
+    difference: float
+    ci: Interval
+    p: float | None
+    test: str
+
+    @property
+    def objection(self) -> int:
+        """+1 or -1 where the scores decide for the candidate or for the baseline, 0 where they do not."""
+        if self.p is None:  # nothing varies, so nothing is tested
+            return 0
+        return int(self.ci[0] > 0.0) - int(self.ci[1] < 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values under sorted keys."""
+        return {"ci": list(self.ci), "difference": self.difference, "p": self.p, "test": self.test}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +91,24 @@ class Judgement:
         reasons: All reasons; for an untrustworthy comparison every failed check.
         verified: Names of the checks that were made and passed, such as "seats".
         statistical_verdict: What the counts alone would say, trust left aside.
+        rule: The rule that decided: the declared one, or `overlap` once results were looked at out of plan.
+        look: Which planned look this was, from 0; 0 where only one was planned.
+        unplanned_looks: How often results were looked at out of plan.
+        bound: The z that the score statistic had to exceed at this look, under `group_sequential`; else None.
+        z: The score statistic.
+        log_evidence: Under `always_valid`, the highest log evidence for the candidate and for the baseline, each of
+            which decides at log(1 / alpha); else None.
         diff: Candidate's minus baseline's win rate, or None without games in both arms.
         ci: Interval for the difference at 1 - alpha (95 %): Newcombe's under the rule "newcombe", else the score
-            interval (Miettinen-Nurminen, or Tango for pairs).
+            interval (Miettinen-Nurminen, or Tango for pairs); under `group_sequential` at this look's bound.
         ci_margin: Score interval for the difference at 1 - 2 alpha (90 %), on which margins are judged.
         p: The p-value that belongs to the score interval: N-1 score test, or McNemar for pairs.
         p_exact: Barnard's p-value where it had to agree (5 to 9 games; McNemar's mid-p for pairs) or to decide
             (the rule "exact"; McNemar's exact p for pairs), else None.
+        p_gate: The smallest level at which the rule (for the claim `separated`, the overlap) would tell a direction.
+        p_adjusted: Holm's adjusted `p_gate` among the claims that were tested together; None outside of a family.
+        family: How many claims were tested together, this one included; None outside of a family.
+        scores: The seat scores as a secondary metric, if they were declared and there are any.
         wilson_candidate: The candidate's Wilson interval.
         wilson_baseline: The baseline's Wilson interval.
         separated: Whose Wilson interval lies wholly above the other's.
@@ -99,11 +139,21 @@ class Judgement:
     reasons: tuple[Finding, ...]
     verified: tuple[str, ...]
     statistical_verdict: Verdict
+    rule: Rule
+    look: int
+    unplanned_looks: int
+    bound: float | None
+    z: float
+    log_evidence: Interval | None
     diff: float | None
     ci: Interval
     ci_margin: Interval
     p: float
     p_exact: float | None
+    p_gate: float
+    p_adjusted: float | None
+    family: int | None
+    scores: Scores | None
     wilson_candidate: Interval
     wilson_baseline: Interval
     separated: Separated
@@ -122,6 +172,17 @@ class Judgement:
     p_better: float | None = None
     expected_loss: Interval | None = None
     aa: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether a planned look may end here: the claim is met or not met by what was found, and not for lack of it."""
+        if self.aa:
+            return self.verdict is Verdict.UNTRUSTWORTHY and self.statistical_verdict in _DIRECTIONS
+        if self.decision is Decision.UNTRUSTWORTHY:
+            return False  # too many missing episodes may yet be few among more
+        if self.declaration.claim is Claim.NOT_WORSE and self.verdict is Verdict.INCONCLUSIVE:
+            return False
+        return self.decision is not Decision.CANNOT_TELL
 
     def headline(self, name: str) -> str:
         """The first line of every message: decision and numbers.
@@ -159,8 +220,11 @@ class Judgement:
             raise ValueError(f"a judgement of schema {schema!r} cannot be read, only {SCHEMA}")
         for name in ("ci", "ci_margin", "wilson_candidate", "wilson_baseline"):
             values[name] = tuple(values[name])
-        if values.get("expected_loss") is not None:
-            values["expected_loss"] = tuple(values["expected_loss"])
+        for name in ("expected_loss", "log_evidence"):
+            if values.get(name) is not None:
+                values[name] = tuple(values[name])
+        told = values["scores"]
+        values["scores"] = None if told is None else Scores(**{**told, "ci": tuple(told["ci"])})
         for name in ("required_n", "detectable_lift", "detectable_loss"):
             values[name] = ByRule(**values[name])
         for name in ("verdict", "statistical_verdict", "worst_case", "best_case"):
@@ -172,7 +236,8 @@ class Judgement:
                 "candidate": ArmEvidence.from_json(values["candidate"]),
                 "baseline": ArmEvidence.from_json(values["baseline"]),
                 "decision": Decision(values["decision"]),
-                "pairs": None if values["pairs"] is None else Pairs(**values["pairs"]),
+                "rule": Rule(values["rule"]),
+                "pairs": None if values["pairs"] is None else Pairs.from_json(values["pairs"]),
                 "reasons": tuple(Finding.from_json(reason) for reason in values["reasons"]),
                 "verified": tuple(values["verified"]),
                 "separated": Separated(values["separated"]),

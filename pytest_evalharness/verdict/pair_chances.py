@@ -12,7 +12,8 @@ from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.chances import Chances
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Pairs
-from pytest_evalharness.verdict.words import Claim, Decision, Rule, Separated, Verdict
+from pytest_evalharness.verdict.standard import Standard
+from pytest_evalharness.verdict.words import Claim, Decision, Reason, Rule, Separated, Verdict
 
 PLANNABLE = (Rule.SCORE, Rule.EXACT, Rule.BAYES)
 """`overlap` ignores pairing, and Newcombe's interval of pairs depends on more than how many differ."""
@@ -65,6 +66,7 @@ class _Tipping:
 
     def __init__(self, declaration: Declaration, pairs: int) -> None:
         self._declaration = declaration
+        self._standard = Standard.of(declaration)
         self._pairs = pairs
         alpha, margin = declaration.alpha, declaration.margin
         self._rule = paired_power.winning_pairs(pairs, rules.deciding(declaration.rule), alpha)
@@ -88,8 +90,9 @@ class _Tipping:
         declaration = self._declaration
         towards = self._towards(self._rule, counts) if declaration.rule.decides else 0
         agrees = self._towards(self._agreeing, counts) == towards
-        verdict = rules.conclude(counts, declaration, towards, agrees=agrees).verdict
-        limits = rules.margins(counts, declaration)
+        against = None if agrees else Reason.EXACT_DISAGREES
+        verdict = rules.conclude(counts, self._standard, towards, against=against).verdict
+        limits = rules.margins(counts, self._standard)
         return verdict, rules.decide(declaration, verdict, Separated.NONE, limits, counts.fewest)
 
     def _towards(self, up: Sequence[int], counts: Pairs) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -9,6 +10,7 @@ from pytest_evalharness.stats import proportions
 from pytest_evalharness.stats.normal import critical
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Comparison, wilson_of
+from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Decision, Reason, Rule, Separated, Verdict
 
 if TYPE_CHECKING:
@@ -27,66 +29,81 @@ class Reading:
     p_exact: float | None = None
 
 
-def read(counts: Comparison, declaration: Declaration) -> Reading:
-    """The verdict of the counts alone, by the precedence: small n, worse, better, equivalent, inconclusive."""
-    if counts.fewest < FEWEST or not declaration.rule.decides:
-        return conclude(counts, declaration, 0)
-    p_exact = counts.guaranteed_p() if declaration.rule is Rule.EXACT else None
-    towards = direction(counts, declaration, p_exact)
-    if not towards or counts.fewest >= SMALL:
-        return conclude(counts, declaration, towards, p_exact=p_exact)
-    p_agreeing = counts.exact_p()
-    agrees = p_agreeing <= declaration.alpha
-    return conclude(
-        counts, declaration, towards, agrees=agrees, p_exact=p_agreeing if p_exact is None else p_exact
-    )
+def read(counts: Comparison, standard: Standard, *, allowed: bool = True, objection: int = 0) -> Reading:
+    """The verdict of the counts alone, by the precedence: small n, worse, better, equivalent, inconclusive.
+
+    Args:
+        counts: The games.
+        standard: The rule that decides, and its level.
+        allowed: Whether a direction stands among all the cases that were tested together.
+        objection: +1 or -1 where a secondary metric decides for the candidate or for the baseline.
+    """
+    if counts.fewest < FEWEST or not standard.rule.decides:
+        return conclude(counts, standard, 0)
+    p_exact = counts.guaranteed_p() if standard.rule is Rule.EXACT else None
+    towards = direction(counts, standard, p_exact)
+    if not towards:
+        return conclude(counts, standard, 0, p_exact=p_exact)
+    against = None if allowed else Reason.FAMILY
+    if counts.fewest < SMALL:
+        p_agreeing = counts.exact_p()
+        against = Reason.EXACT_DISAGREES if p_agreeing > standard.alpha else against
+        p_exact = p_agreeing if p_exact is None else p_exact
+    if against is None and objection == -towards:
+        return Reading(Verdict.INCONCLUSIVE, (Reason.METRICS_DISAGREE,), p_exact)
+    return conclude(counts, standard, towards, against=against, p_exact=p_exact)
 
 
 def conclude(
     counts: Comparison,
-    declaration: Declaration,
+    standard: Standard,
     towards: int,
     *,
-    agrees: bool = True,
+    against: Reason | None = None,
     p_exact: float | None = None,
 ) -> Reading:
     """The reading, once it is known which way the rule sees the counts.
 
     Args:
         counts: The games.
-        declaration: The claim and its rule.
+        standard: The rule, its level and the margin.
         towards: +1 or -1 where the rule sees the candidate better or worse, 0 where it sees neither.
-        agrees: Whether the exact test agrees with that direction, where it has to.
+        against: What keeps that direction from counting; None where nothing does.
         p_exact: The exact test's p-value, to be kept.
     """
     few = (Reason.SMALL_N,) if counts.fewest < FEWEST else ()
-    if not declaration.rule.decides:
+    if not standard.rule.decides:
         return Reading(Verdict.INCONCLUSIVE, (*few, Reason.REPORT_ONLY))
     if few:
         return Reading(Verdict.INCONCLUSIVE, few)
-    limits = margins(counts, declaration)
+    limits = margins(counts, standard)
     within = limits is not None and limits.within
-    if towards and agrees:
+    if towards and against is None:
         notes = (Reason.WITHIN_MARGIN,) if within else ()
         return Reading(Verdict.BETTER if towards > 0 else Verdict.WORSE, notes, p_exact)
     if within:
         return Reading(Verdict.EQUIVALENT, (), p_exact)
-    why = Reason.EXACT_DISAGREES if towards else _UNDECIDED.get(declaration.rule, Reason.SPANS_ZERO)
+    why = against if towards and against is not None else _UNDECIDED.get(standard.rule, Reason.SPANS_ZERO)
     return Reading(Verdict.INCONCLUSIVE, (why,), p_exact)
 
 
-_UNDECIDED = {Rule.OVERLAP: Reason.OVERLAP, Rule.EXACT: Reason.EXACT_KEEPS}
+_UNDECIDED = {
+    Rule.OVERLAP: Reason.OVERLAP,
+    Rule.EXACT: Reason.EXACT_KEEPS,
+    Rule.GROUP_SEQUENTIAL: Reason.BOUND_NOT_REACHED,
+    Rule.ALWAYS_VALID: Reason.EVIDENCE_SHORT,
+}
 
 
-def direction(counts: Comparison, declaration: Declaration, p_exact: float | None = None) -> int:
+def direction(counts: Comparison, standard: Standard, p_exact: float | None = None) -> int:
     """+1 or -1 where the rule sees the candidate better or worse, 0 where it sees neither.
 
     Args:
         counts: The games.
-        declaration: The rule and its level.
+        standard: The rule and its level.
         p_exact: The exact test's p-value if it is known already; the rule "exact" asks for it otherwise.
     """
-    rule, alpha = declaration.rule, declaration.alpha
+    rule, alpha = standard.rule, standard.alpha
     if not rule.decides:
         return 0
     if rule is Rule.OVERLAP:
@@ -94,18 +111,28 @@ def direction(counts: Comparison, declaration: Declaration, p_exact: float | Non
     if rule is Rule.NEWCOMBE:
         low, high = counts.newcombe(alpha)
         return int(low > 0.0) - int(high < 0.0)
+    if rule is Rule.ALWAYS_VALID:
+        up, down = counts.log_evidence(alpha)
+        if max(up, down) < -math.log(alpha):
+            return 0
+        return 1 if up > down else -1
     z = counts.z()
     if rule is Rule.EXACT:
         rejects = (counts.guaranteed_p() if p_exact is None else p_exact) <= alpha
     else:
         # The score interval excludes 0 exactly when its own statistic exceeds the critical value.
-        rejects = abs(z) > critical(alpha)
+        rejects = abs(z) > standard.bar
     return (1 if z > 0.0 else -1) if rejects and z else 0
 
 
 def deciding(rule: Rule) -> RuleName:
-    """The rule whose numbers a plan shows: its own, and the score rule's for one that decides nothing."""
-    return cast("RuleName", rule.value if rule.decides else Rule.SCORE.value)
+    """The rule whose planning numbers are shown: its own where there are any, else the score rule's.
+
+    The rules for results that come in bit by bit need somewhat more games than that: about one in fifty more with
+    planned looks, and nearly twice as many where one may look at any time.
+    """
+    own = rule.decides and not rule.sequential
+    return cast("RuleName", rule.value if own else Rule.SCORE.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +162,12 @@ class Margins:
         return self.wholly_below or self.wholly_above
 
 
-def margins(counts: Comparison, declaration: Declaration) -> Margins | None:
+def margins(counts: Comparison, standard: Standard) -> Margins | None:
     """Where the interval lies, or None without a declared margin."""
-    margin = declaration.margin
+    margin = standard.margin
     if margin is None:
         return None
-    bar = critical(2.0 * declaration.alpha)
+    bar = critical(2.0 * standard.alpha)
     low = counts.z(-margin)
     high = counts.z(margin)
     return Margins(above=low > bar, wholly_below=low < -bar, below=high < -bar, wholly_above=high > bar)
@@ -162,6 +189,7 @@ def decide(
     fewest: int,
     *,
     aa: bool = False,
+    contested: bool = False,
 ) -> Decision:
     """What becomes of the claim. With fewer than 5 games in an arm, or a rule that is report only, none is decided.
 
@@ -173,12 +201,13 @@ def decide(
         fewest: Finished games of the smaller arm.
         aa: Whether both arms are one build by design; then that claim is all there is, and it is met by a verdict
             that tells no difference, with however few games.
+        contested: Whether something keeps every claim open: metrics that contradict each other, for one.
     """
     if verdict is Verdict.UNTRUSTWORTHY:
         return Decision.UNTRUSTWORTHY
     if aa:
         return Decision.MET if verdict in _EXPECTED_OF_AA else Decision.UNTRUSTWORTHY
-    if fewest < FEWEST or not declaration.rule.decides:
+    if fewest < FEWEST or not declaration.rule.decides or contested:
         return Decision.CANNOT_TELL
     met, not_met = _sides(declaration.claim, verdict, apart, limits)
     if met:

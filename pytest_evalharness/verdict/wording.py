@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 from pytest_evalharness.stats.normal import SQRT2, critical, two_sided
 from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.counts import Interval
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Judgement
 from pytest_evalharness.verdict.words import Claim, Reason, Rule, Separated, Verdict
+
+_MOST_EVIDENCE = 700.0
+"""Beyond it a float has no room, and nobody needs the digits."""
 
 
 def headline(judgement: Judgement, name: str) -> str:
@@ -38,10 +43,14 @@ def summary_lines(judgement: Judgement) -> list[str]:
         _rates(judgement),
         f"wilson-overlap : {_overlap(judgement)}",
         f"{_rule_name(judgement):<14} : {_score_line(judgement)}",
+        *_sequential_line(judgement),
         *_bayes_line(judgement),
+        *_seat_scores(judgement),
+        *_family_line(judgement),
         f"detectable     : {_detectable(judgement)}",
         f"required_n     : {_required(judgement)}",
         f"{missing}{_sensitivity(judgement)}",
+        *_played_line(judgement),
         f"claim          : {_claim_line(judgement)}",
     ]
     if judgement.verdict is Verdict.INCONCLUSIVE:
@@ -106,14 +115,14 @@ def _overlap(judgement: Judgement) -> str:
 
 def _rule_name(judgement: Judgement) -> str:
     """Whose interval the line shows."""
-    if judgement.declaration.rule is Rule.NEWCOMBE:
+    if judgement.rule is Rule.NEWCOMBE:
         return "newcombe"
     return "score (MN)" if judgement.pairs is None else "score (Tango)"
 
 
 def _score_line(judgement: Judgement) -> str:
     low, high = judgement.ci
-    rule = judgement.declaration.rule
+    rule = judgement.rule
     p = f"{'score ' if rule is Rule.NEWCOMBE else ''}p={judgement.p:.2g}"
     line = f"{_signed(judgement.diff or 0.0, 3)} [{_signed(low, 3)}, {_signed(high, 3)}]  {p}"
     if judgement.p_exact is not None:
@@ -121,10 +130,73 @@ def _score_line(judgement: Judgement) -> str:
     if not rule.decides:
         return f"{line}  (for display: the {rule} rule is report only)"
     by = "" if rule is Rule.SCORE else f" by the {rule} rule"
+    if rule is not judgement.declaration.rule:
+        by += f", not the declared {judgement.declaration.rule}"
     line += f"  -> {judgement.verdict.value}{by}"
     if any(reason.reason is Reason.WITHIN_MARGIN for reason in judgement.reasons):
         line += ", real but smaller than the margin"
     return line
+
+
+def _sequential_line(judgement: Judgement) -> list[str]:
+    """What a rule for results that come in bit by bit looked at."""
+    if judgement.bound is not None:
+        z = abs(judgement.z)
+        found = "crossed" if z > judgement.bound else "not crossed"
+        spending = judgement.declaration.spending.value.replace("_", "-")
+        return [
+            f"planned look   : |z| {z:.2f} against the bound {judgement.bound:.4f} of this look ({spending}): {found}"
+        ]
+    if judgement.log_evidence is None:
+        return []
+    up, down = (math.exp(min(one, _MOST_EVIDENCE)) for one in judgement.log_evidence)
+    line = f"evidence       : {up:.3g} for the candidate, {down:.3g} for the baseline at their highest; "
+    return [f"{line}{1 / judgement.declaration.alpha:g} decides, however often one looks"]
+
+
+def _seat_scores(judgement: Judgement) -> list[str]:
+    """The secondary metric: shown, and never what decides."""
+    told = judgement.scores
+    if told is None:
+        return []
+    low, high = (_signed(limit, 2) for limit in told.ci)
+    p = "no test, no score varies" if told.p is None else f"p={told.p:.2g}"
+    return [
+        f"seat score     : {_signed(told.difference, 2)} [{low}, {high}]  {p}  ({told.test}; secondary, can only object)"
+    ]
+
+
+def _family_line(judgement: Judgement) -> list[str]:
+    """The p-value alone and among the claims that were tested together."""
+    if judgement.family is None:
+        return []
+    if judgement.family == 1 or judgement.p_adjusted is None:
+        return ["family         : none (1 case)"]
+    line = f"family         : raw p={judgement.p_gate:.2g}, adjusted p={judgement.p_adjusted:.2g} "
+    return [f"{line}(Holm, {judgement.family} cases tested together)"]
+
+
+def _played_line(judgement: Judgement) -> list[str]:
+    """Looks, seeds and different games: how the evidence was had."""
+    declared = judgement.declaration
+    planned = max(len(declared.looks), 1)
+    looks = f"look {judgement.look + 1} of {planned}"
+    if declared.looks:
+        looks += f" planned (at {', '.join(map(str, declared.looks))})"
+    if judgement.unplanned_looks:
+        looks += f", {judgement.unplanned_looks} unplanned"
+    seeds = "paired by seed" if judgement.pairs is not None else "unpaired"
+    parts = [looks, seeds]
+    distinct = judgement.candidate.distinct, judgement.baseline.distinct
+    if None not in distinct:
+        parts.append(f"{distinct[0]} / {distinct[1]} distinct games")
+    charged = judgement.candidate.charged, judgement.baseline.charged
+    if any(charged):
+        parts.append(f"{charged[0]} / {charged[1]} lost by the tested policy's own failure")
+    unpaired = judgement.candidate.unpaired, judgement.baseline.unpaired
+    if any(unpaired):
+        parts.append(f"{unpaired[0]} / {unpaired[1]} left out without their partner")
+    return [f"played         : {'; '.join(parts)}"]
 
 
 def _bayes_line(judgement: Judgement) -> list[str]:
@@ -136,7 +208,7 @@ def _bayes_line(judgement: Judgement) -> list[str]:
 
 
 def _detectable(judgement: Judgement) -> str:
-    rule = judgement.declaration.rule
+    rule = judgement.rule
     shown = rules.deciding(rule if rule is not Rule.OVERLAP else Rule.SCORE)
     up, down = judgement.detectable_lift, judgement.detectable_loss
     n_c, n_b = judgement.candidate.finished, judgement.baseline.finished
@@ -155,16 +227,14 @@ def _either(values: ByRule[float], rule: Rule) -> str:
 
 def _required(judgement: Judgement) -> str:
     lift, needed = judgement.declaration.target_lift, judgement.required_n
-    first = (
-        needed.score
-        if judgement.declaration.rule is Rule.OVERLAP
-        else needed.under(judgement.declaration.rule)
-    )
+    first = needed.score if judgement.rule is Rule.OVERLAP else needed.under(judgement.rule)
     if first is None:
         return f"a true lift of {lift:.2f} is not possible from a rate of {judgement.planning_rate:.2f}"
     line = f"{first} per arm for a true lift of {lift:.2f} (overlap rule {needed.overlap})"
     if judgement.required_pairs is not None:
         return f"{judgement.required_pairs} pairs for a true lift of {lift:.2f} ({needed.score} per arm unpaired)"
+    if judgement.rule.sequential:
+        line += f"; the {judgement.rule} rule needs more than the score rule, whose numbers these are"
     if judgement.configs_to_pool is not None:
         line += f", as {judgement.configs_to_pool} requests of {MOST_GAMES}"
     return line
@@ -188,7 +258,7 @@ def _unseen(judgement: Judgement) -> str:
         or not declared.rule.decides
     ):
         return ""
-    loss = judgement.detectable_loss.under(declared.rule)
+    loss = judgement.detectable_loss.under(judgement.rule)
     if loss is None:
         return ", but no loss at all could have been seen reliably with so few games"
     return f", but a true loss below {loss:.2f} would often not have been seen"

@@ -39,20 +39,82 @@ class Rule(StrEnum):
 
     `SCORE`: the score interval for the difference excludes 0. `OVERLAP`: the two arms' Wilson intervals do not
     overlap, which is far stricter and safe under repeated looks. `NEWCOMBE`: Newcombe's closed-form interval
-    excludes 0. `EXACT`: Barnard's p-value is at most alpha, which never errs more often than alpha. `BAYES`:
-    nothing does; the posterior is reported and every claim stays open.
+    excludes 0. `EXACT`: Barnard's p-value is at most alpha, which never errs more often than alpha.
+    `GROUP_SEQUENTIAL`: the score statistic crosses the bound of a planned look; all looks together err with alpha.
+    `ALWAYS_VALID`: the evidence gathered in the order of play reaches 1/alpha, which holds however often one looks.
+    `BAYES`: nothing does; the posterior is reported and every claim stays open.
     """
 
     SCORE = "score"
     OVERLAP = "overlap"
     NEWCOMBE = "newcombe"
     EXACT = "exact"
+    GROUP_SEQUENTIAL = "group_sequential"
+    ALWAYS_VALID = "always_valid"
     BAYES = "bayes"
 
     @property
     def decides(self) -> bool:
         """Whether the rule can decide anything at all."""
         return self is not Rule.BAYES
+
+    @property
+    def sequential(self) -> bool:
+        """Whether the rule is made for results that come in bit by bit; it tells directions and no margins."""
+        return self in (Rule.GROUP_SEQUENTIAL, Rule.ALWAYS_VALID)
+
+    @property
+    def stands_looks(self) -> bool:
+        """Whether looks may be planned under the rule: the others promise their error rate for a single one."""
+        return self.sequential or self is Rule.OVERLAP
+
+    @property
+    def survives_any_look(self) -> bool:
+        """Whether even an unplanned look leaves the rule what it promised."""
+        return self in (Rule.OVERLAP, Rule.ALWAYS_VALID, Rule.BAYES)
+
+
+class Metric(StrEnum):
+    """What is measured in a game. The primary metric decides; a secondary one can only object."""
+
+    WINS = "wins"
+    SCORE = "score"
+
+
+class Spending(StrEnum):
+    """How the error is spent over planned looks: hardly any early, or nearly evenly."""
+
+    OBRIEN_FLEMING = "obrien_fleming"
+    POCOCK = "pocock"
+
+
+class MissingPolicy(StrEnum):
+    """What missing episodes may do to a verdict.
+
+    `EXCLUDE`: they are left out, their worst case is told, and they demote the verdict only where they could turn it
+    around, are more than 10 % of an arm, or differ between the arms. `STRICT`: the verdict must hold in their worst case
+    too.
+    """
+
+    EXCLUDE = "exclude"
+    STRICT = "strict"
+
+
+class Attribution(StrEnum):
+    """Who is to blame for an episode that was not played to its end.
+
+    The tested policy's own failure is its loss: leaving it out would reward a crash in a game that was being lost. The
+    infrastructure's failure, and one whose cause nobody knows, leave the episode missing.
+    """
+
+    POLICY = "policy"
+    INFRASTRUCTURE = "infrastructure"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether the episode counts as lost; it is missing otherwise."""
+        return self is Attribution.POLICY
 
 
 class Pairing(StrEnum):
@@ -110,6 +172,7 @@ class Reason(StrEnum):
     FAILED = "failed"
     SEATS = "seats"
     ROLES = "roles"
+    SEEDS = "seeds"
     VERSIONS = "versions"
     CONFIG = "config"
     ROSTER = "roster"
@@ -127,10 +190,17 @@ class Reason(StrEnum):
     SPANS_ZERO = "spans_zero"
     OVERLAP = "overlap"
     EXACT_KEEPS = "exact_keeps"
+    BOUND_NOT_REACHED = "bound_not_reached"
+    EVIDENCE_SHORT = "evidence_short"
+    METRICS_DISAGREE = "metrics_disagree"
+    FAMILY = "family"
+    MISSING_STRICT = "missing_strict"
     REPORT_ONLY = "report_only"
     # Worth knowing beside any verdict.
     WITHIN_MARGIN = "within_margin"
     CEILING = "ceiling"
+    UNPLANNED_LOOK = "unplanned_look"
+    ONE_SEED = "one_seed"
     MISSING_WEAKENS = "missing_weakens"
     MISSING_COULD_DECIDE = "missing_could_decide"
 
@@ -152,6 +222,7 @@ _SENTENCES = {
     Reason.FAILED: "an arm failed on the server",
     Reason.SEATS: "players did not sit where they were placed",
     Reason.ROLES: "roles in the results are not the ones that were forced",
+    Reason.SEEDS: "the arms did not play the seeds they were paired by",
     Reason.VERSIONS: "the arms did not play the same version of the game",
     Reason.CONFIG: "the arms did not play with the same settings",
     Reason.ROSTER: "the arms did not meet the same opponents",
@@ -168,9 +239,16 @@ _SENTENCES = {
     Reason.SPANS_ZERO: "the interval for the difference includes 0",
     Reason.OVERLAP: "the two arms' intervals overlap",
     Reason.EXACT_KEEPS: "the exact test does not reject that both arms win equally often",
+    Reason.BOUND_NOT_REACHED: "the difference does not reach this look's bound",
+    Reason.EVIDENCE_SHORT: "the evidence gathered in the order of play falls short",
+    Reason.METRICS_DISAGREE: "wins and seat score decide in opposite directions: a scoring error, or a real trade-off",
+    Reason.FAMILY: "it does not stand among all the cases that were tested together",
+    Reason.MISSING_STRICT: "the missing episodes at their worst would undo it, and the declared policy is strict",
     Reason.REPORT_ONLY: "the bayes rule is report only: it never decides, so a claim needs another rule",
     Reason.WITHIN_MARGIN: "the difference is real but smaller than the margin",
     Reason.CEILING: "both arms win almost always or almost never, so this eval cannot tell them apart",
+    Reason.UNPLANNED_LOOK: "results were looked at before all were in, so the overlap rule decides for good",
+    Reason.ONE_SEED: "every game had one and the same seed: a single cluster, whose interval says nothing of other seeds",
     Reason.MISSING_WEAKENS: "with the missing episodes at their worst the verdict would not stand",
     Reason.MISSING_COULD_DECIDE: "the missing episodes could have decided it",
 }
@@ -183,6 +261,7 @@ _UNTRUSTWORTHY = frozenset(
         Reason.FAILED,
         Reason.SEATS,
         Reason.ROLES,
+        Reason.SEEDS,
         Reason.VERSIONS,
         Reason.CONFIG,
         Reason.ROSTER,

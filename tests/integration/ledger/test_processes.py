@@ -12,7 +12,6 @@ import pytest
 
 from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.ledger.journal import Ledger
-from pytest_evalharness.ledger.keys import plan_key
 from pytest_evalharness.ledger.ownership import Owner
 from pytest_evalharness.ledger.records import ArmSpec
 
@@ -135,7 +134,7 @@ def test_many_workers_asking_for_fresh_get_one_attempt(start, ledger):
 
 def play_to_the_end(ledger, number):
     """Finish the newest attempt: only beside a finished one does `fresh` begin another."""
-    newest = ledger.attempts(plan_key({"ask": 1}))[-1]
+    newest = ledger.attempts({"ask": 1})[-1]
     arms = {side: ArmSpec(f"{side}-{number}", {}, [{}]) for side in ("candidate", "baseline")}
     for arm_key in ledger.freeze(newest.id, {}, arms).arms.values():
         with ledger.acquire(ledger.blocks(arm_key)[0].block_id) as lease:
@@ -222,12 +221,12 @@ def test_killing_writers_in_the_middle_leaves_whole_transactions(start, home, le
     connection = sqlite3.connect(home / "ledger.sqlite")
     try:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        keys = [key for (key,) in connection.execute("SELECT plan_key FROM comparisons")]
+        keys = [key for (key,) in connection.execute("SELECT plan_json FROM comparisons")]
     finally:
         connection.close()
     assert keys
     for key in keys:
-        (comparison,) = ledger.attempts(key)
+        (comparison,) = ledger.attempts(json.loads(key))
         if comparison.frozen is not None:
             assert len(ledger.blocks(comparison.arms["candidate"])) == 2
         else:

@@ -101,7 +101,7 @@ def record(arm, episodes=None, **changes):
     if episodes is None:
         episodes = [episode(arm, i) for i in range(arm.episodes)]
     said = {
-        "request_ids": (f"xreq_{arm.side}",), "request_status": "completed", "coworlds": ("crewrift 1.2.0",),
+        "request_ids": (f"xreq_{arm.side}",), "request_statuses": ("completed",), "coworlds": ("crewrift 1.2.0",),
         "requested": arm.episodes, "episodes": tuple(episodes),
     }  # fmt: skip
     return ArmRecord(**{**said, **changes})

@@ -157,13 +157,17 @@ def test_blocks_are_put_together_in_order(make, arm):
     record = ArmRecord.from_blocks([journalled(make, arm, 1), journalled(make, arm, 0)], 2)
     assert record.request_ids == ("xreq_1", "xreq_0")
     assert [episode.id for episode in record.episodes] == ["ereq_candidate_1", "ereq_candidate_0"]
-    assert (record.request_status, record.coworlds, record.requested) == ("completed", ("crewrift 1.2.0",), 2)
+    assert (record.request_statuses, record.coworlds, record.requested) == (
+        ("completed", "completed"),
+        ("crewrift 1.2.0",),
+        2,
+    )
 
 
 def test_blocks_that_disagree_show_it(make, arm):
     blocks = [journalled(make, arm, 0), journalled(make, arm, 1, status="failed", version="1.3.0")]
     record = ArmRecord.from_blocks(blocks, 2)
-    assert record.request_status == "mixed"
+    assert record.request_statuses == ("completed", "failed")
     assert "crewrift 1.2.0" in record.coworlds
     assert "crewrift 1.3.0" in record.coworlds
 

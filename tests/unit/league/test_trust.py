@@ -14,7 +14,7 @@ def arms(make):
 
 @pytest.fixture
 def check(make, arms):
-    """The findings when the candidate's record is spoilt: `check(episodes=[…], request_status=…)`."""
+    """The findings when the candidate's record is spoilt: `check(episodes=[…], request_statuses=…)`."""
 
     def look(episodes=None, *, baseline=None, **changes):
         records = {"candidate": make.record(arms["candidate"], episodes, **changes)}
@@ -41,7 +41,7 @@ def test_nothing_speaks_against_clean_arms(check):
 
 def test_every_finding_forbids_trust(check, games, make):
     games[0] = make.reseated(games[0], {1: "id-rival-2", 2: "id-rival-1"})
-    found = check(games, request_status="running", coworlds=("crewrift 2.0.0",))
+    found = check(games, request_statuses=("running",), coworlds=("crewrift 2.0.0",))
     assert len(found) >= 3
     assert all(finding.reason.forbids_trust for finding in found)
 
@@ -51,7 +51,7 @@ def test_every_finding_forbids_trust(check, games, make):
 
 @pytest.mark.parametrize("status", ["running", "pending", "submitted", "unknown", "mixed", "success\x1b[2J"])
 def test_a_request_that_goes_on(check, status):
-    finding = one(check(request_status=status), Reason.NOT_TERMINAL)
+    finding = one(check(request_statuses=(status,)), Reason.NOT_TERMINAL)
     assert finding.arm == "candidate"
     assert "the candidate request is" in finding.detail
     assert finding.detail.isprintable()
@@ -67,7 +67,7 @@ def test_an_episode_that_goes_on_is_named(check, games, status):
 
 def test_episodes_of_a_cancelled_request_stay_pending_for_ever(check, games):
     games[3] = replace(games[3], status="pending", results=None, participants=())
-    assert check(games, request_status="cancelled") == []
+    assert check(games, request_statuses=("cancelled",)) == []
 
 
 @pytest.mark.parametrize("count", [0, 3, 5])

@@ -4,6 +4,7 @@ from pytest_evalharness.ledger.states import SETTLED, TRANSITIONS, BlockState, I
 
 ALLOWED = {
     ("planned", "posting"),
+    ("planned", "cancelled"),
     ("posting", "running"),
     ("posting", "failed"),
     ("posting", "planned"),

@@ -191,7 +191,7 @@ def test_the_mark_wins_where_the_word_belongs_to_the_case(word):
         ({"margin": 0}, "margin"),
         ({"margin": 1.5}, "margin"),
         ({"margin": "wide"}, "margin"),
-        ({"rule": "wilson"}, "rule must be one of score, overlap, newcombe, exact, bayes"),
+        ({"rule": "wilson"}, "rule must be one of score, overlap, newcombe, exact, group_sequential, always_valid, bayes"),
         ({"alpha": 0.5}, "alpha"),
         ({"alpha": 0}, "alpha"),
         ({"target_lift": 0}, "target_lift"),

@@ -15,7 +15,16 @@ def test_missing_is_what_was_asked_for_and_did_not_come():
 
 
 def test_numbers_of_any_library_become_plain():
-    arm = ArmEvidence("x", np.int64(1), np.int64(2), np.int64(3), np.float64(0.5), np.int64(1), np.int64(0))
+    arm = ArmEvidence(
+        "x",
+        np.int64(1),
+        np.int64(2),
+        np.int64(3),
+        np.float64(0.5),
+        np.int64(1),
+        np.int64(0),
+        distinct=np.int64(2),
+    )
     plain = arm.to_json()
     assert {type(value) for value in plain.values()} == {str, int, float, list}
     assert ArmEvidence.from_json(json.loads(json.dumps(plain))) == arm

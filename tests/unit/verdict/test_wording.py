@@ -57,6 +57,7 @@ def test_an_inconclusive_summary_says_what_would_decide():
         "detectable     : lift 0.35 / 0.44, loss 0.29 / 0.35 (score / overlap), 80 % power, 30 games an arm, rate 0.38",
         "required_n     : 383 per arm for a true lift of 0.10 (overlap rule 637), as 4 requests of 100",
         "missing        : 0 / 0",
+        "played         : look 1 of 1; unpaired",
         "claim          : better: cannot tell",
         "cannot tell    : difference between -0.02 and +0.46",
         "note           : the interval for the difference includes 0",

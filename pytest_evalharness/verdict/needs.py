@@ -1,0 +1,84 @@
+"""What the counts say about planning: games that a claim needs, and the lift that so many games can find."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_evalharness.stats import paired, power
+from pytest_evalharness.verdict import rules
+from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.counts import Pairs
+from pytest_evalharness.verdict.doubts import Arms
+from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Number
+from pytest_evalharness.verdict.words import Rule
+
+if TYPE_CHECKING:
+    from pytest_evalharness.stats.enumeration import RuleName
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """See the attributes of the same names of `Judgement`; `rate` is its `planning_rate`."""
+
+    required_n: ByRule[int]
+    required_pairs: int | None
+    configs_to_pool: int | None
+    detectable_lift: ByRule[float]
+    detectable_loss: ByRule[float]
+    rate: float
+
+
+def needs(declaration: Declaration, rule: Rule, arms: Arms, pairs: Pairs | None, diff: float | None) -> Needs:
+    """The planning numbers of a comparison.
+
+    Args:
+        declaration: What was declared.
+        rule: The rule that decides by now.
+        arms: The counts.
+        pairs: The games pair by pair, if they are paired.
+        diff: The observed difference, which tells the direction to plan for; None without games.
+    """
+    _, baseline = arms
+    alpha = declaration.alpha
+    lift = declaration.target_lift if diff is None or diff >= 0.0 else -declaration.target_lift
+    required: ByRule[int] = _by_rule(
+        rule,
+        lambda name: power.required_n(baseline.wins, baseline.finished, lift, alpha=alpha, rule=name),
+    )
+    rate = power.shrunk_rate(baseline.wins, baseline.finished)
+    return Needs(
+        required,
+        _required_pairs(pairs, lift, alpha),
+        _configs(required.under(rule)),
+        _detectable(rate, arms, rule, alpha),
+        _detectable(1.0 - rate, arms, rule, alpha),
+        rate,
+    )
+
+
+def _configs(required: int | None) -> int | None:
+    return math.ceil(required / MOST_GAMES) if required is not None and required > MOST_GAMES else None
+
+
+def _detectable(rate: float, arms: Arms, rule: Rule, alpha: float) -> ByRule[float]:
+    n_c, n_b = (arm.finished for arm in arms)
+    if n_c == 0 or n_b == 0:
+        return ByRule()
+    return _by_rule(rule, lambda name: power.detectable_lift(rate, n_c, n_b, rule=name, alpha=alpha))
+
+
+def _by_rule(rule: Rule, number: Callable[[RuleName], Number | None]) -> ByRule[Number]:
+    """A planning number under the score rule, the overlap rule and the one that decides."""
+    names: set[RuleName] = {"score", "overlap", rules.deciding(rule)}
+    return ByRule(**{name: number(name) for name in names})
+
+
+def _required_pairs(pairs: Pairs | None, lift: float, alpha: float) -> int | None:
+    """Pairs for the target lift at the observed share of pairs that differ."""
+    if pairs is None or pairs.fewest == 0:
+        return None
+    discordance = (pairs.only_c + pairs.only_b) / pairs.fewest
+    return paired.required_pairs(lift, max(discordance, abs(lift)), alpha)

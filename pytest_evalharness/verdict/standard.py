@@ -1,0 +1,72 @@
+"""What the counts are held against: the declared rule and its level, as they stand at this look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from pytest_evalharness.stats.normal import critical
+from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.words import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """A rule with its level, ready to be applied.
+
+    Attributes:
+        rule: What decides a direction: the declared rule, or `overlap` once results were looked at out of plan.
+        alpha: Its two-sided level, over all planned looks together.
+        margin: The declared margin, if any.
+        looks: The planned looks, games an arm; empty for the single one.
+        look: Which of them this is, from 0.
+        spending: How alpha is spent over them.
+    """
+
+    rule: Rule
+    alpha: float
+    margin: float | None = None
+    looks: tuple[int, ...] = ()
+    look: int = 0
+    spending: str = "obrien_fleming"
+
+    @classmethod
+    def of(cls, declared: Declaration, *, look: int | None = None, unplanned: bool = False) -> Standard:
+        """The standard of a declaration.
+
+        Args:
+            declared: What was declared.
+            look: Which planned look this is, from 0; the last when left out.
+            unplanned: Whether results were looked at out of plan. A rule that does not survive that gives way to
+                `overlap`, which keeps its error rate however often one looks.
+
+        Raises:
+            ValueError: There is no such look.
+        """
+        last = max(len(declared.looks) - 1, 0)
+        at = last if look is None else look
+        if not 0 <= at <= last:
+            raise ValueError(f"look must be 0 to {last}, got {look!r}")
+        moved = unplanned and not declared.rule.survives_any_look
+        rule = Rule.OVERLAP if moved else declared.rule
+        return cls(rule, declared.alpha, declared.margin, declared.looks, at, declared.spending.value)
+
+    def at(self, alpha: float) -> Standard:
+        """The same rule at another level."""
+        return replace(self, alpha=alpha)
+
+    @property
+    def bar(self) -> float:
+        """The z that the score statistic must exceed: of this look, if looks are planned by spending alpha."""
+        if self.rule is Rule.GROUP_SEQUENTIAL:
+            return _bounds(self.looks, self.alpha, self.spending)[self.look]
+        return critical(self.alpha)
+
+
+@lru_cache(maxsize=512)
+def _bounds(looks: tuple[int, ...], alpha: float, spending: str) -> tuple[float, ...]:
+    """The two-sided bounds of planned looks: half of alpha for each direction."""
+    from pytest_evalharness.stats.group_sequential import group_sequential_bounds
+
+    information = [games / looks[-1] for games in looks]
+    return tuple(group_sequential_bounds(information, alpha / 2.0, spending))  # type: ignore[arg-type]
