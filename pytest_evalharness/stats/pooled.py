@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from pytest_evalharness.stats.inputs import played
+from pytest_evalharness.stats.inputs import count, played
 from pytest_evalharness.stats.normal import critical, two_sided
 from pytest_evalharness.stats.proportions import wilson_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import SupportsIndex
 
     Table = tuple[int, int, int, int]
 
@@ -153,6 +154,38 @@ def fixed_effect(tables: Iterable[Table]) -> Estimate:
     """
     effects, variances = _effects(tables)
     return _combine(effects, variances, 0.0)
+
+
+def heterogeneity_p(q: float, k: SupportsIndex) -> float:
+    """The p-value of "the effect is the same in all configurations": the chi-square tail of Cochran's Q.
+
+    In words: where no effect differs, Q is about chi-square with K - 1 degrees of freedom.
+
+    When to use it: beside Q and I-squared. With few configurations it finds little: a large p shows no agreement.
+    Imports scipy.special when called.
+
+    Args:
+        q: Cochran's Q, of `fixed_effect` or `random_effects`; not negative.
+        k: The number of configurations, at least 1.
+
+    Returns:
+        p in [0, 1]; 1 for a single configuration.
+
+    Raises:
+        ValueError: q is negative or no number, or k is no count of at least 1.
+
+    Source: Cochran (1954), Biometrics 10, 417-451.
+    """
+    if not q >= 0.0:
+        raise ValueError(f"q must be a number of at least 0, got {q!r}")
+    tables = count(k, "k")
+    if tables == 0:
+        raise ValueError("k must be at least 1, got 0")
+    if tables == 1:
+        return 1.0
+    from scipy.special import gammaincc
+
+    return float(gammaincc(0.5 * (tables - 1), 0.5 * q))
 
 
 def random_effects(tables: Iterable[Table]) -> Estimate:
