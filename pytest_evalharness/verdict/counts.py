@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
-from pytest_evalharness.stats import difference, exact, missing, paired, proportions, sequential
+from pytest_evalharness.stats import difference, dual, exact, missing, paired, proportions, sequential
 
 Interval = tuple[float, float]
 Arm = tuple[int, int]
@@ -50,6 +50,9 @@ class Comparison(Protocol):
 
     def newcombe(self, alpha: float) -> Interval:
         """Newcombe's interval for the difference."""
+
+    def newcombe_p(self) -> float:
+        """The p-value that belongs to Newcombe's interval."""
 
     def log_evidence(self, alpha: float) -> tuple[float, float]:
         """The highest evidence so far for the candidate and for the baseline: it decides at log(1 / alpha)."""
@@ -114,6 +117,10 @@ class Counts:
     def newcombe(self, alpha: float) -> Interval:
         """Newcombe's hybrid interval, his method 10."""
         return difference.newcombe(self.x_c, self.n_c, self.x_b, self.n_b, alpha)
+
+    def newcombe_p(self) -> float:
+        """The smallest level at which that interval excludes 0."""
+        return dual.newcombe_p(self.x_c, self.n_c, self.x_b, self.n_b)
 
     def log_evidence(self, alpha: float) -> tuple[float, float]:
         """Hedged betting on the turns; half the level for each direction."""
@@ -191,6 +198,10 @@ class Pairs:
     def newcombe(self, alpha: float) -> Interval:
         """Newcombe's interval for pairs, his method 10."""
         return paired.newcombe_paired(self.both, self.only_c, self.only_b, self.neither, alpha)
+
+    def newcombe_p(self) -> float:
+        """The smallest level at which that interval excludes 0."""
+        return dual.newcombe_paired_p(self.both, self.only_c, self.only_b, self.neither)
 
     def log_evidence(self, alpha: float) -> tuple[float, float]:
         """The sequential McNemar e-value after each pair, for whoever was ahead then; alpha does not matter."""
