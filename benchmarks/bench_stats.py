@@ -202,6 +202,21 @@ def main() -> None:
         lambda: sm.confint_proportions_2indep(*tables, method="newcomb", compare="diff"),
         "statsmodels",
     )
+    against(
+        "Clopper-Pearson, 100,000 at once",
+        lambda: arrays.clopper_pearson(many[0], games),
+        lambda: sm.proportion_confint(many[0], games, method="beta"),
+        "statsmodels",
+    )
+    unlike = games + np.arange(100_000), many[0] + np.arange(100_000)
+    against(
+        "Clopper-Pearson, 100,000 unlike",
+        lambda: arrays.clopper_pearson(unlike[1], unlike[0]),
+        lambda: sm.proportion_confint(unlike[1], unlike[0], method="beta"),
+        "statsmodels",
+    )
+    pairs = *many, games, games
+    alone("Tango, 100,000 at once", lambda: arrays.tango(*pairs))
     alone("Miettinen-Nurminen, 100,000 at once", lambda: arrays.miettinen_nurminen(*tables))
 
     def whole(candidate: tuple[int, int], baseline: tuple[int, int]) -> None:

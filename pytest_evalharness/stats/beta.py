@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 _BISECTIONS = 200
-_TRUSTED = 1e-9
+TRUSTED = 1e-9
 
 
 def beta_quantile(a: float, b: float, p: float) -> float:
@@ -25,7 +25,7 @@ def beta_quantile(a: float, b: float, p: float) -> float:
     from scipy.special import betainc, betaincinv
 
     x = float(betaincinv(a, b, p))
-    if abs(float(betainc(a, b, x)) / p - 1.0) < _TRUSTED:
+    if abs(float(betainc(a, b, x)) / p - 1.0) < TRUSTED:
         return x
     low, high = math.log(5e-324), 0.0
     for _ in range(_BISECTIONS):
@@ -42,6 +42,6 @@ def beta_upper_quantile(a: float, b: float, p: float) -> float:
     from scipy.special import betaincc, betainccinv
 
     x = float(betainccinv(a, b, p))
-    if abs(float(betaincc(a, b, x)) / p - 1.0) < _TRUSTED:
+    if abs(float(betaincc(a, b, x)) / p - 1.0) < TRUSTED:
         return x
     return 1.0 - beta_quantile(b, a, p)

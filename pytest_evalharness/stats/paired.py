@@ -82,8 +82,8 @@ def mcnemar_exact(only_c: Count, only_b: Count) -> float:
 
     Source: McNemar (1947); Fagerland, Lydersen and Laake (2013), BMC Med. Res. Methodol. 13:91.
     """
-    tail, _ = _coin_tail(only_c, only_b)
-    return min(1.0, 2.0 * tail)
+    at_most, _ = _coin_tails(only_c, only_b)
+    return min(1.0, 2.0 * at_most)
 
 
 def mcnemar_midp(only_c: Count, only_b: Count) -> float:
@@ -94,8 +94,8 @@ def mcnemar_midp(only_c: Count, only_b: Count) -> float:
 
     Source: Fagerland, Lydersen and Laake (2013).
     """
-    tail, own = _coin_tail(only_c, only_b)
-    return min(1.0, 2.0 * tail - own)
+    at_most, below = _coin_tails(only_c, only_b)
+    return 1.0 if only_c == only_b else min(1.0, at_most + below)
 
 
 def tango(
@@ -240,26 +240,19 @@ def _pairs(both: Count, only_c: Count, only_b: Count, neither: Count) -> tuple[i
     return a, b, c, e, a + b + c + e
 
 
-def _coin_tail(only_c: Count, only_b: Count) -> tuple[float, float]:
-    """P(at most min(b, c)) and P(exactly min(b, c)) heads in b + c tosses of a fair coin."""
+def _coin_tails(only_c: Count, only_b: Count) -> tuple[float, float]:
+    """P(at most min(b, c)) and P(fewer than min(b, c)) heads in b + c tosses of a fair coin."""
     b, c = count(only_c, "only_c"), count(only_b, "only_b")
     m, k = b + c, min(b, c)
-    if m <= _WHOLE_NUMBERS_UP_TO:
-        ways = total = math.comb(m, k)
-        own = ways
-        for i in range(k, 0, -1):
-            ways = ways * i // (m - i + 1)
-            total += ways
-        return total / (1 << m), own / (1 << m)
-    log_own = math.lgamma(m + 1) - math.lgamma(k + 1) - math.lgamma(m - k + 1) - m * math.log(2.0)
-    term = share = 1.0
+    if m > _WHOLE_NUMBERS_UP_TO:
+        from scipy.special import betainc
+
+        return float(betainc(m - k, k + 1, 0.5)), float(betainc(m - k + 1, k, 0.5)) if k else 0.0
+    ways = total = own = math.comb(m, k)
     for i in range(k, 0, -1):
-        term *= i / (m - i + 1)
-        share += term
-        if term < 1e-17 * share:
-            break
-    mass = math.exp(log_own)
-    return mass * share, mass
+        ways = ways * i // (m - i + 1)
+        total += ways
+    return total / (1 << m), (total - own) / (1 << m)
 
 
 def _tango_lower(b: int, c: int, n: int, z: float) -> float:

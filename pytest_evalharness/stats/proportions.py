@@ -7,12 +7,13 @@ import math
 from pytest_evalharness.stats.beta import beta_quantile, beta_upper_quantile
 from pytest_evalharness.stats.inputs import level, wins_of
 from pytest_evalharness.stats.normal import critical
-from pytest_evalharness.stats.roots import illinois
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import SupportsIndex
 
+_HALVINGS = 60
 _NEARER_TO_ONE = 0.5
 
 
@@ -176,36 +177,40 @@ def _at_least_rate(x: int, n: int, tail: float) -> float:
 
 
 def _midp_lower(x: int, n: int, alpha: float) -> float:
-    """The lower mid-P limit for 0 < x < n: between the exact ones at alpha/2 and at alpha, on the log scale."""
+    """The lower mid-P limit for 0 < x < n: between the exact ones at alpha/2 and at alpha."""
     from scipy.special import betainc
 
-    target = math.log(0.5 * alpha)
-
-    def excess(log_rate: float) -> float:
-        rate = math.exp(log_rate)
-        probability = 0.5 * (float(betainc(x, n - x + 1, rate)) + float(betainc(x + 1, n - x, rate)))
-        return math.log(probability) - target
-
-    a, b = math.log(_at_most_rate(x, n, 0.5 * alpha)), math.log(_at_most_rate(x, n, alpha))
-    return math.exp(illinois(excess, (a, excess(a)), (b, excess(b)), 1e-15))
+    left, right = _at_most_rate(x, n, 0.5 * alpha), _at_most_rate(x, n, alpha)
+    return _bisected(
+        left, right, lambda t: float(betainc(x, n - x + 1, t) + betainc(x + 1, n - x, t)) < alpha
+    )
 
 
 def _midp_upper(x: int, n: int, alpha: float) -> float:
-    """The upper mid-P limit for 0 < x < n: the mirror image, but itself on the log scale where it is small."""
+    """The upper mid-P limit for 0 < x < n: the mirror image, but itself searched where it is small."""
     from scipy.special import betaincc
 
     narrow, wide = _at_least_rate(x, n, alpha), _at_least_rate(x, n, 0.5 * alpha)
     if wide > _NEARER_TO_ONE:
         return 1.0 - _midp_lower(n - x, n, alpha)
-    target = math.log(0.5 * alpha)
+    return _bisected(
+        narrow, wide, lambda t: float(betaincc(x, n - x + 1, t) + betaincc(x + 1, n - x, t)) > alpha
+    )
 
-    def excess(log_rate: float) -> float:
-        rate = math.exp(log_rate)
-        probability = 0.5 * (float(betaincc(x, n - x + 1, rate)) + float(betaincc(x + 1, n - x, rate)))
-        return math.log(probability) - target
 
-    a, b = math.log(narrow), math.log(wide)
-    return math.exp(illinois(excess, (a, excess(a)), (b, excess(b)), 1e-15))
+def _bisected(left: float, right: float, below: Callable[[float], bool]) -> float:
+    """Where `below` turns from true to false between left and right, halving the ratio of the two.
+
+    For alpha near the smallest double the library's tails are noise; halving still ends between the exact limits.
+    """
+    low, high = math.log(left), math.log(right)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if below(math.exp(middle)):
+            low = middle
+        else:
+            high = middle
+    return math.exp(0.5 * (low + high))
 
 
 def separated(

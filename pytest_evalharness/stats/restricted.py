@@ -47,6 +47,9 @@ def _lower_rate(x: int, n: int, x_up: int, n_up: int, delta: float) -> float:
     total, wins = n + n_up, x + x_up
     a2 = (n_up + 2 * n) * delta - total - wins
     a1 = (n * delta - total - 2 * x) * delta + wins
+    if x == 0:  # one root is 0, and the others may be so near that the closed form cannot tell them apart
+        root = math.sqrt(max(a2 * a2 - 4.0 * total * a1, 0.0))
+        return min(2.0 * a1 / (root - a2), 1.0 - delta) if a1 > 0.0 else 0.0
     a0 = x * delta * (1.0 - delta)
     bend = a2 / (3.0 * total)
     q = bend * bend * bend - bend * a1 / (2.0 * total) + a0 / (2.0 * total)

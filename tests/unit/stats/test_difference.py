@@ -125,3 +125,13 @@ def test_invalid_counts_are_refused_by_name(arguments, name):
 def test_a_tested_difference_must_be_possible(delta):
     with pytest.raises(ValueError, match="delta"):
         difference.score_z(1, 2, 1, 2, delta)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.9, 0.999999, 1e-12])
+@pytest.mark.parametrize("n", [1, 24, 10**6])
+def test_arms_without_a_win_have_the_limits_of_one_arm(n, alpha):
+    """The losing arm's rate is 0 then, so that the other limit solves delta^2 = z^2 delta (1 - delta) / n."""
+    z = normal.critical(alpha)
+    low, high = difference.mee(0, n, 0, n, alpha)
+    assert high == pytest.approx(z * z / (n + z * z), rel=1e-12)
+    assert low == pytest.approx(-high, rel=1e-12)

@@ -133,3 +133,22 @@ def test_the_score_statistic_belongs_to_the_interval():
         assert paired.score_z(*table) == pytest.approx(paired.mcnemar_z(*table[1:3]), abs=1e-15)
     with pytest.raises(ValueError, match="delta"):
         paired.score_z(1, 1, 1, 1, 1.0)
+
+
+# Pairs that differ, the smaller kind, then P(at most that many heads) and P(exactly that many), from 40 digits.
+MANY = [
+    (2001, 900, 3.8283141738787163e-6, 7.2739456706663748e-7),
+    (10**5, 49_000, 1.2943580191734489e-10, 5.1946592098893009e-12),
+    (10**6, 495_000, 7.6907775219536759e-24, 1.5377142783537227e-25),
+    (10**9, 499_950_000, 7.8278613054190379e-4, 1.700073314412139e-7),
+    (10**9, 499_999_000, 0.47479807604672929, 2.5180912992541785e-5),
+    (10**9, 5 * 10**8, 0.50001261566260695, 2.5231325213893769e-5),
+    (4001, 2000, 0.5, 0.012611722013367609),
+]
+
+
+@pytest.mark.parametrize(("differing", "fewer", "tail", "own"), MANY)
+def test_exact_tests_of_many_pairs(differing, fewer, tail, own):
+    b, c = fewer, differing - fewer
+    assert paired.mcnemar_exact(b, c) == pytest.approx(min(1.0, 2 * tail), rel=1e-11)
+    assert paired.mcnemar_midp(c, b) == pytest.approx(1.0 if b == c else 2 * tail - own, rel=1e-11)

@@ -102,3 +102,13 @@ def test_separated_needs_a_gap():
     assert proportions.separated((0.1, 0.4), (0.5, 0.7)) == -1
     assert proportions.separated((0.1, 0.5), (0.5, 0.7)) == 0
     assert proportions.separated((0.5, 0.7), (0.1, 0.5)) == 0
+
+
+@pytest.mark.parametrize(("x", "n"), [(28, 88), (33, 83), (60, 88), (50, 83)])
+def test_midp_keeps_between_the_exact_limits_where_the_library_has_only_noise_left(x, n):
+    alpha = 1e-300
+    low, high = proportions.midp(x, n, alpha)
+    exact_low, exact_high = proportions.clopper_pearson(x, n, alpha)
+    narrow_low, narrow_high = proportions.clopper_pearson(x, n, 2 * alpha)
+    assert exact_low <= low <= narrow_low * (1 + 1e-6)
+    assert narrow_high * (1 - 1e-6) <= high <= exact_high
