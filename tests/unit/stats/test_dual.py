@@ -1,6 +1,7 @@
 """p-values of rules about intervals: at most alpha exactly when the rule decides at alpha."""
 
 import math
+from itertools import product
 
 import pytest
 from hypothesis import assume, given, settings
@@ -101,6 +102,20 @@ def test_p_decides_as_the_rule_does_at_5_percent_for_every_table_of_equal_and_un
             for x_b in range(n_b + 1):
                 table = x_c, n_c, x_b, n_b
                 assert (function(*table) <= 0.05) == decides(table, 0.05), table
+
+
+@pytest.mark.slow
+def test_p_decides_as_the_rule_does_at_5_percent_for_all_tables_of_up_to_30_games():
+    for n_c in range(1, 31):
+        candidates = [proportions.wilson(x, n_c) for x in range(n_c + 1)]
+        for n_b in range(1, 31):
+            baselines = [proportions.wilson(x, n_b) for x in range(n_b + 1)]
+            for x_c, x_b in product(range(n_c + 1), range(n_b + 1)):
+                table = x_c, n_c, x_b, n_b
+                apart = proportions.separated(candidates[x_c], baselines[x_b]) != 0
+                assert (dual.overlap_p(*table) <= 0.05) == apart, table
+                low, high = difference.newcombe(*table)
+                assert (dual.newcombe_p(*table) <= 0.05) == (low > 0.0 or high < 0.0), table
 
 
 def test_p_of_pairs_decides_as_the_rule_does_at_5_percent_for_every_table_of_up_to_30():
