@@ -13,6 +13,8 @@ from pytest_evalharness.verdict.words import Rule
 if TYPE_CHECKING:
     from pytest_evalharness.stats.group_sequential import Spending as SpendingName
 
+_HIGHEST = 37.0
+
 
 @dataclass(frozen=True, slots=True)
 class Standard:
@@ -73,4 +75,7 @@ def _bounds(information: tuple[float, ...], alpha: float, spending: SpendingName
     """The two-sided bounds of planned looks: half of alpha for each direction."""
     from pytest_evalharness.stats.group_sequential import group_sequential_bounds
 
-    return tuple(group_sequential_bounds(information, alpha / 2.0, spending))
+    # A look so early that nothing can be spent has no finite bound; no table of games has such a z either.
+    return tuple(
+        min(bound, _HIGHEST) for bound in group_sequential_bounds(information, alpha / 2.0, spending)
+    )

@@ -1,5 +1,6 @@
 """Rules for results that are read more than once, claims that are tested together, and metrics that object."""
 
+import json
 import math
 import random
 
@@ -88,6 +89,14 @@ def test_the_usual_looks(episodes, looks):
 def test_the_bound_of_each_look_is_the_published_one(look, bound):
     assert Standard.of(PLANNED, look=look).bar == pytest.approx(bound, abs=5e-5)
     assert Standard.of(PLANNED).bar == pytest.approx(1.9810, abs=5e-5)  # the last one if none is named
+
+
+def test_a_look_at_next_to_nothing_has_a_bound_that_a_report_can_print():
+    declared = Declaration("better", "group_sequential", looks=[1, 1000])
+    found = judged(declared, (5, 5), (0, 5), look=0)
+    assert found.bound == 37.0
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert Judgement.from_json(json.loads(json.dumps(found.to_json(), allow_nan=False))) == found
 
 
 @pytest.mark.parametrize("look", [-1, 3])
