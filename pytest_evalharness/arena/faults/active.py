@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from pytest_evalharness.arena.faults.registry import ALWAYS, FAULTS, parse
@@ -70,3 +70,23 @@ class Faults:
             if left <= 1:
                 self.clear(name)
         return True
+
+    def doom(self, seated: Collection[str], games: int) -> tuple[tuple[str, str], ...]:
+        """How the first of some new games are to fail, each once: (policy, error type).
+
+        Args:
+            seated: the policies that sit in these games.
+            games: how many games there are.
+        """
+        doomed: list[tuple[str, str]] = []
+        left = []
+        for count, policy, error in self.all("fail-games"):
+            struck = min(count, games - len(doomed)) if policy in seated else 0
+            doomed += [(policy, error)] * struck
+            if count > struck:
+                left.append((count - struck, policy, error))
+        if left:
+            self._on["fail-games"] = left
+        else:
+            self.clear("fail-games")
+        return tuple(doomed)

@@ -10,6 +10,7 @@ from typing import Any
 _MOST_SECONDS = 86_400.0
 _MOST_TIMES = 1_000_000
 _SEAT = re.compile(r"(?P<seat>[0-7])(?::(?P<policy>[^:\s]+:v[1-9][0-9]*))?")
+_GAMES = re.compile(r"(?P<count>[1-9][0-9]{0,5}):(?P<policy>[^:\s]+:v[1-9][0-9]*)(?::(?P<error>[a-z_]{1,40}))?")
 
 
 class FaultSpecError(ValueError):
@@ -41,6 +42,13 @@ def _seat(text: str) -> tuple[int, str | None]:
     if found is None:
         raise ValueError(text)
     return int(found["seat"]), found["policy"]
+
+
+def _games(text: str) -> tuple[int, str, str]:
+    found = _GAMES.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    return int(found["count"]), found["policy"], found["error"] or "platform_error"
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,21 @@ FAULTS = {
             "COUNT",
             "the first COUNT episodes of new requests end as failed, with a platform_error",
             _times,
+        ),
+        Fault(
+            "fail-games",
+            "COUNT:NAME:vN[:TYPE]",
+            "the next COUNT games in which this policy is pinned end as failed, with a platform_error or an error of that "
+            "type; a player_error names the policy's seat. Repeatable.",
+            _games,
+            several=True,
+        ),
+        Fault(
+            "ignored-seed",
+            "",
+            "new requests play seeds of the server's choice, whatever seed they ask for",
+            str,
+            bare=ALWAYS,
         ),
     )
 }

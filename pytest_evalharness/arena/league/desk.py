@@ -205,7 +205,7 @@ class Desk:
         # What is played depends on what was asked and how often, never on when or by whom: arms may arrive in
         # any order, notes may differ, the server may restart.
         words = f"{self.seed}/{plan.digest}/{occurrence}/{index}"
-        given = int(plan.config["seed"])
+        given = -1 if request.marks.own_seeds else int(plan.config["seed"])
         derived = int.from_bytes(hashlib.sha256(words.encode()).digest()[:4], "big") >> 1
         seats = seat_episode(plan.picks, index, Random(f"{words}/draw"))
         if request.marks.shuffled:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pytest_evalharness.arena.league.desk import Desk
-from pytest_evalharness.arena.league.records import Episode, Request, State, policy_scores
+from pytest_evalharness.arena.league.records import PLAYER_ERROR, Episode, Request, State, policy_scores
 from pytest_evalharness.arena.league.referee import TICKS_PER_SECOND, Order, Played
 from pytest_evalharness.arena.league.store import Finished, Store
 from pytest_evalharness.arena.league.workers import Workers, WorkersGoneError
@@ -18,6 +18,11 @@ from pytest_evalharness.base.clock import Clock
 
 _WARM_EPISODES = 240
 """How many games run at the same time when they take wall time: as many as the hosted service keeps warm."""
+
+_WORDS = {
+    "platform_error": "the node was lost before the game had ended",
+    PLAYER_ERROR: "a player's process ended before the game had",
+}
 
 
 class Dispatcher:
@@ -125,8 +130,8 @@ class Dispatcher:
             self._tables.release()
 
     async def _compute(self, episode: Episode) -> tuple[Played | None, tuple[str, str]]:
-        if episode.to_fail:
-            return None, ("platform_error", "the node was lost before the game had ended")
+        if episode.fate is not None:
+            return None, (episode.fate, _WORDS.get(episode.fate, "the game had not ended"))
         try:
             return await self._workers.play(order_of(episode)), ("", "")
         except WorkersGoneError as error:

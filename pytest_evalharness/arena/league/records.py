@@ -10,6 +10,10 @@ from typing import Any
 from pytest_evalharness.arena.league.world import Coworld, Version
 
 
+PLAYER_ERROR = "player_error"
+"""The error type that blames a seat. Only a fault brings it about: policies of the cast do not break."""
+
+
 class State(StrEnum):
     """Where an episode, or a request, is in its life."""
 
@@ -36,6 +40,8 @@ class Marks:
         queue_seconds: how long the request stays pending.
         failing: so many of its first episodes fail.
         hidden_seconds: how long after its creation it cannot be read.
+        doomed: how its first episodes fail, each once: (policy, error type).
+        own_seeds: whether its games have seeds of the server's choice, whatever it asks for.
     """
 
     wedged: tuple[tuple[int, str | None], ...] = ()
@@ -43,6 +49,8 @@ class Marks:
     queue_seconds: float = 0.0
     failing: int = 0
     hidden_seconds: float = 0.0
+    doomed: tuple[tuple[str, str], ...] = ()
+    own_seeds: bool = False
 
 
 @dataclass(eq=False)
@@ -71,9 +79,20 @@ class Episode:
         )
 
     @property
-    def to_fail(self) -> bool:
-        """Whether a fault makes it fail."""
-        return self.index < self.request.marks.failing
+    def fate(self) -> str | None:
+        """The error type with which a fault makes it fail; None if it is to be played."""
+        marks = self.request.marks
+        if self.index < marks.failing:
+            return "platform_error"
+        return marks.doomed[self.index][1] if self.index < len(marks.doomed) else None
+
+    @property
+    def blamed_seat(self) -> int | None:
+        """The seat whose player made it fail, if one did."""
+        if self.state is not State.FAILED or self.error_type != PLAYER_ERROR:
+            return None
+        policy = self.request.marks.doomed[self.index][0]
+        return next((seat for seat, version in enumerate(self.seats) if version.label == policy), None)
 
 
 @dataclass(eq=False)

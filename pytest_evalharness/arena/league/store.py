@@ -250,7 +250,8 @@ _COUNT = "INSERT INTO counters VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET va
 
 def _marks(text: str) -> Marks:
     fields = json.loads(text)
-    fields["wedged"] = tuple((seat, policy) for seat, policy in fields["wedged"])
+    for name in ("wedged", "doomed"):
+        fields[name] = tuple((first, second) for first, second in fields.get(name, ()))
     return Marks(**fields)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pytest_evalharness.arena.faults.active import Faults
 from pytest_evalharness.arena.league.desk import Desk
@@ -32,13 +34,18 @@ class House:
     token: str = field(repr=False)
     requests_total: int = 0
 
-    def marks(self) -> Marks:
+    def marks(self, body: Mapping[str, Any]) -> Marks:
         """What the faults of this moment do to a new request."""
         lag = self.faults.value("not-visible")
+        references = [str(entry["player"].get("policy_ref")) for entry in body["roster"]]
+        known = self.world.version_by_id
+        seated = {known[one].label if one in known else one for one in references}
         return Marks(
             wedged=tuple(self.faults.all("wedged-seat")),
             shuffled=self.faults.value("shuffled-seats") is not None,
             queue_seconds=self.faults.value("slow-queue") or 0.0,
             failing=self.faults.value("fail-episodes") or 0,
             hidden_seconds=USUAL_LAG if lag is None else lag,
+            doomed=self.faults.doom(seated, int(body.get("num_episodes", 1))),
+            own_seeds=self.faults.value("ignored-seed") is not None,
         )

@@ -79,7 +79,7 @@ def episode(each: Episode, me: User) -> shapes.EpisodeShape:
         "live_url": None,
         "error_type": each.error_type,
         "error": each.error,
-        "failed_policy_index": None,
+        "failed_policy_index": each.blamed_seat,
         "failed_agent_index": None,
         "scores": scores(each.scores),
         "game_config": dict(request.config),

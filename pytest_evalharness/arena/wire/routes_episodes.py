@@ -55,7 +55,11 @@ def add(api: APIRouter, house: House) -> None:
 
 
 def _of_request(house: House, each: Episode) -> _Seen:
-    error = {"error_type": each.error_type, "message": each.error} if each.state is State.FAILED else None
+    error: dict[str, Any] | None = None
+    if each.state is State.FAILED:
+        error = {"error_type": each.error_type, "message": each.error}
+        if each.blamed_seat is not None:
+            error["failed_policy_index"] = each.blamed_seat
     return _Seen(
         row=render.episode(each, house.world.me),
         summary=render.summary(each),

@@ -57,8 +57,9 @@ def _create(api: APIRouter, house: House) -> None:
     @api.post(_PATH, response_model=shapes.Created)
     async def create(request: Request, body: CreateExperienceRequest) -> Response:
         _refuse(house, body)
+        wanted = body.model_dump(exclude_none=True)
         try:
-            made, new = await house.desk.create(body.model_dump(exclude_none=True), house.marks())
+            made, new = await house.desk.create(wanted, house.marks(wanted))
         except UnresolvableError as error:
             raise HTTPException(400, str(error)) from error
         except KeyConflictError as error:

@@ -19,6 +19,8 @@ def test_the_table_explains_every_fault(arena):
         "html",
         "not-visible",
         "fail-episodes",
+        "fail-games",
+        "ignored-seed",
     }
     assert all(each["help"] for each in known)
 
@@ -209,3 +211,34 @@ def test_faults_can_be_there_from_the_start(start):
     done = arena.play(arena.body())
 
     assert done["failed_count"] == 1
+
+
+def test_games_of_one_policy_fail_each_once_over_all_requests(arena):
+    arena.fault("fail-games=3:keeper:v1:player_error")
+    arena.fault("fail-games=1:keeper:v1")
+
+    first, second = arena.play(arena.body()), arena.play(arena.body(num_episodes=3))
+    other = arena.play(arena.body(["keeper:v2", "rival:v3", *arena.field(6)]))
+
+    told = [(each["error_type"], each["failed_policy_index"]) for each in [*first["episodes"], *second["episodes"]]]
+    assert told == [("player_error", 0)] * 3 + [("platform_error", None), (None, None)]
+    blamed = first["episodes"][0]
+    assert arena.get(f"/v2/episode-requests/{blamed['id']}/artifacts/error-info")["failed_policy_index"] == 0
+    assert other["failed_count"] == 0
+    assert arena.stranger.get("/_arena/faults").json()["active"] == []
+
+
+@pytest.mark.parametrize("spec", ["fail-games=0:a:v1", "fail-games=1:a", "fail-games=a:v1", "fail-games=1:a:v1:X"])
+def test_games_to_fail_need_a_number_and_a_policy(arena, spec):
+    assert arena.stranger.post("/_arena/faults", json={"spec": spec}).status_code == 422
+
+
+def test_a_seed_that_was_asked_for_can_be_ignored(arena):
+    fixed = arena.body(num_episodes=2, game_config_overrides={"seed": 7})
+    assert [each["seed"] for each in arena.play(fixed)["episodes"]] == [7, 7]
+
+    arena.fault("ignored-seed")
+    ignored = arena.play(fixed)["episodes"]
+
+    assert 7 not in [each["seed"] for each in ignored]
+    assert ignored[0]["seed"] != ignored[1]["seed"]
