@@ -90,7 +90,9 @@ class Arm:
         )
 
 
-def build_arm(plan: ComparisonPlan, side: str, roster: Roster, policies: Mapping[str, ResolvedPolicy]) -> Arm:
+def build_arm(
+    plan: ComparisonPlan, side: str, roster: Roster, policies: Mapping[str, ResolvedPolicy], *, look: int = 0
+) -> Arm:
     """Seat an arm: its own pins first, the frozen field everywhere else.
 
     Args:
@@ -98,6 +100,7 @@ def build_arm(plan: ComparisonPlan, side: str, roster: Roster, policies: Mapping
         side: `candidate` or `baseline`.
         roster: the field, the same object for both arms.
         policies: label → version, for every pinned label.
+        look: how often the same question was asked before; seeds are drawn from the field and from this.
     """
     pins = plan.pins(side)
     roles = plan.layout.roles
@@ -124,8 +127,16 @@ def build_arm(plan: ComparisonPlan, side: str, roster: Roster, policies: Mapping
         plan.episodes,
         plan.ticks,
         body,
-        block_specs(plan.declaration, plan.episodes, digest(roster.to_json())),
+        block_specs(plan.declaration, plan.episodes, _seed_source(roster, look)),
     )
+
+
+def _seed_source(roster: Roster, look: int) -> str:
+    """What seeds are drawn from: who the field is and which look this is, not when it was resolved.
+
+    So the same question in a fresh home plays the same games where a server's games follow from their seeds.
+    """
+    return digest({"field": [member.policy_version_id for member in roster.opponents], "look": look})
 
 
 def signed_body(body: Mapping[str, Any], *, notes: str, token: str, idempotency_key: str) -> dict[str, Any]:

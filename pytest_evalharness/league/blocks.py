@@ -61,8 +61,3 @@ def blocks_of_look(declaration: Declaration, look: int, blocks: int) -> int:
     if not declaration.looks:
         return blocks
     return declaration.looks[look] if declaration.pairing is Pairing.SEED else look + 1
-
-
-def games_of_look(declaration: Declaration, look: int, episodes: int) -> int:
-    """Games an arm that a planned look reads."""
-    return declaration.looks[look] if declaration.looks else episodes

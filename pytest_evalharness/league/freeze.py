@@ -124,7 +124,8 @@ class Freezer:
         self, plan: ComparisonPlan, comparison: Comparison, policies: Mapping[str, ResolvedPolicy]
     ) -> Comparison:
         roster = self._field(plan)
-        arms = {side: build_arm(plan, side, roster, policies) for side in SIDES}
+        look = self._looks_before(comparison)
+        arms = {side: build_arm(plan, side, roster, policies, look=look) for side in SIDES}
         frozen = {"roster": roster.to_json(), "arms": {side: arm.to_json() for side, arm in arms.items()}}
         specs = {}
         for side, arm in arms.items():
@@ -138,6 +139,15 @@ class Freezer:
                 )
             specs[side] = ArmSpec(arm_key(posted), arm.to_json(), bodies)
         return self._ledger.freeze(comparison.id, frozen, specs)
+
+    def _looks_before(self, comparison: Comparison) -> int:
+        """How many earlier runs asked the same question, under whatever declaration.
+
+        Counted by run, so that the cases of one share their arms. A further look must play other games: the seeds of a
+        deterministic game decide its evidence.
+        """
+        runs = dict.fromkeys(attempt.run_id for attempt in self._ledger.attempts(comparison.plan))
+        return list(runs).index(comparison.run_id)
 
     def _never_posted(self, comparison: Comparison) -> bool:
         blocks = [block for key in comparison.arms.values() for block in self._ledger.blocks(key)]

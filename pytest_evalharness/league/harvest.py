@@ -10,7 +10,9 @@ from typing import Any
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
-from pytest_evalharness.league.records import COMPLETED, EpisodeRecord, SeatedAs
+from pytest_evalharness.errors import EvalHarnessError
+from pytest_evalharness.league.attribution import BLAMES_A_PLAYER, COMPLETED
+from pytest_evalharness.league.records import EpisodeRecord, SeatedAs
 from pytest_evalharness.observatory.client import Observatory
 from pytest_evalharness.observatory.models import EpisodeRow, ExperienceRequestDetail
 from pytest_evalharness.observatory.requests import LATE_SECONDS
@@ -18,9 +20,9 @@ from pytest_evalharness.observatory.requests import LATE_SECONDS
 _AT_ONCE = 8
 _KEPT_RESULTS = (
     "scores", "win", "kills", "tasks", "imposter", "crew", "vote_players", "vote_skip", "vote_timeout",
-    "connect_timeout", "disconnect_timeout",
+    "connect_timeout", "disconnect_timeout", "ticks",
 )  # fmt: skip
-"""The per-seat lists of `results.json`; names are left out because players choose them."""
+"""The per-seat lists of `results.json`, and the length where it tells one; names are left out because players choose them."""
 
 
 def harvest(
@@ -69,4 +71,20 @@ def _record(observatory: Observatory, row: EpisodeRow, late: Deadline) -> Episod
         ),
         config=row.game_config,
         results={key: results[key] for key in _KEPT_RESULTS if key in results} if results else None,
+        failed_seat=_failed_seat(observatory, row, late),
     )
+
+
+def _failed_seat(observatory: Observatory, row: EpisodeRow, late: Deadline) -> int | None:
+    """The seat that a failed episode's error blames: its row tells it, or the error's own file, or nobody does.
+
+    Who is not given that file judges the cause as unknown: the games that were played are worth more than this one's.
+    """
+    if row.failed_policy_index is not None or row.error_type not in BLAMES_A_PLAYER:
+        return row.failed_policy_index
+    try:
+        info = observatory.episode_error_info(row.id, late_seconds=max(0.0, late.remaining))
+    except EvalHarnessError:
+        return None
+    told = (info or {}).get("failed_policy_index")
+    return told if isinstance(told, int) and not isinstance(told, bool) else None

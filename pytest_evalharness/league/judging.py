@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.league.arms import BASELINE, CANDIDATE, SIDES
-from pytest_evalharness.league.blocks import games_of_look
 from pytest_evalharness.league.freeze import Frozen
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord, Outcome
@@ -16,7 +15,7 @@ from pytest_evalharness.league.trust import findings
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block, Comparison
 from pytest_evalharness.verdict.counts import Pairs, Turn
-from pytest_evalharness.verdict.evidence import Finding
+from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
 from pytest_evalharness.verdict.judge import judge
 from pytest_evalharness.verdict.judgement import Judgement
 from pytest_evalharness.verdict.words import Pairing, Reason
@@ -51,15 +50,23 @@ class Case:
         unplanned_looks: int,
     ) -> Case:
         """Put a case together from the finished blocks that its look reads."""
-        games = games_of_look(plan.declaration, look, plan.episodes)
         records = {
-            side: ArmRecord.from_blocks([b.evidence or {} for b in blocks[side]], games) for side in SIDES
+            side: ArmRecord.from_blocks(
+                [block.evidence or {} for block in blocks[side]],
+                frozen.arms[side].blocks[: len(blocks[side])],
+            )
+            for side in SIDES
         }
         return cls(plan, frozen, records, look, unplanned_looks)
 
     def found(self) -> list[Finding]:
         """What speaks against believing it, the counts left aside."""
-        return findings(self.frozen.arms, self.records, aa=self.plan.aa)
+        return findings(self.frozen.arms, self.records, aa=self.plan.aa, paired=self.paired)
+
+    @property
+    def paired(self) -> bool:
+        """Whether games of the two arms belong together by their seeds."""
+        return self.plan.declaration.pairing is Pairing.SEED
 
     def judge(self, others: Sequence[float] | None = None) -> Judgement:
         """Judge it.
@@ -70,7 +77,7 @@ class Case:
         plan, records, seat = self.plan, self.records, self.plan.tested_seat
         found = self.found()
         outcomes = [records[side].outcomes(seat) for side in (CANDIDATE, BASELINE)]
-        counted = counts_of(outcomes, paired=plan.declaration.pairing is Pairing.SEED)
+        counted = counts_of(outcomes, paired=self.paired)
         candidate, baseline = (
             records[side].evidence(self.frozen.arms[side].label, seat, counts)
             for side, counts in zip((CANDIDATE, BASELINE), counted, strict=True)
@@ -80,22 +87,33 @@ class Case:
             records[side].scores(seat, counts)
             for side, counts in zip((CANDIDATE, BASELINE), counted, strict=True)
         ]
-        seats_hold = not any(finding.reason is Reason.SEATS for finding in found)
+        checked = ("seats", "seeds") if self.paired else ("seats",)
         return judge(
             plan.declaration,
             candidate,
             baseline,
             found,
-            verified=("seats",) if seats_hold else (),
-            pairs=Pairs.of(turns) if plan.declaration.pairing is Pairing.SEED else None,
+            verified=tuple(name for name in checked if Reason(name) not in {one.reason for one in found}),
+            pairs=Pairs.of(turns) if self.paired else None,
             turns=turns,
             scores=None if scores[0] is None or scores[1] is None else (scores[0], scores[1]),
             look=self.look,
             unplanned_looks=self.unplanned_looks,
             others=others,
-            beside=[Finding(Reason.ONE_SEED)] if plan.one_seed else (),
+            beside=_beside(plan, candidate, baseline),
             aa=plan.aa,
         )
+
+
+def _beside(plan: ComparisonPlan, candidate: ArmEvidence, baseline: ArmEvidence) -> list[Finding]:
+    """What a reader must know beside a trustworthy verdict."""
+    if not plan.one_seed:
+        return []
+    games = [f"{arm.distinct} distinct games of {arm.finished}" for arm in (candidate, baseline)]
+    told = f"seed {plan.config['seed']}"
+    if candidate.distinct is not None and baseline.distinct is not None:
+        told += f"; {games[0]} against {games[1]}"
+    return [Finding(Reason.ONE_SEED, told)]
 
 
 def counts_of(outcomes: Sequence[Sequence[Outcome]], *, paired: bool) -> list[list[bool]]:
@@ -103,7 +121,7 @@ def counts_of(outcomes: Sequence[Sequence[Outcome]], *, paired: bool) -> list[li
     present = [[outcome is not Outcome.MISSING for outcome in arm] for arm in outcomes]
     if not paired:
         return present
-    whole = [all(both) for both in zip(*present, strict=False)]
+    whole = [all(both) for both in zip(*present, strict=True)]
     return [whole + [False] * (len(arm) - len(whole)) for arm in present]
 
 
@@ -111,7 +129,7 @@ def turns_of(outcomes: Sequence[Sequence[Outcome]]) -> tuple[Turn, ...]:
     """The arms' games side by side, in the order they were asked for; a turn without both is left out."""
     return tuple(
         (int(c is Outcome.WIN), int(b is Outcome.WIN))
-        for c, b in zip(*outcomes, strict=False)
+        for c, b in zip(*outcomes, strict=True)
         if Outcome.MISSING not in (c, b)
     )
 

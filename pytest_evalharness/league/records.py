@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from pytest_evalharness.league.attribution import attribution
+from pytest_evalharness.league.blocks import BlockSpec
+from pytest_evalharness.league.copies import distinct
 from pytest_evalharness.verdict.evidence import ArmEvidence
-
-COMPLETED = "completed"
+from pytest_evalharness.verdict.words import Attribution
 
 
 class Outcome(StrEnum):
@@ -19,6 +21,9 @@ class Outcome(StrEnum):
     WIN = "win"
     LOSS = "loss"
     MISSING = "missing"
+
+
+_TIMEOUTS = ("connect_timeout", "disconnect_timeout")
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,11 @@ class SeatedAs:
 
 @dataclass(frozen=True)
 class EpisodeRecord:
-    """One episode as the service reported it, kept whole enough to be judged again without the service."""
+    """One episode as the service reported it, kept whole enough to be judged again without the service.
+
+    Attributes:
+        failed_seat: the seat that the service blames for a failure, if it names one.
+    """
 
     id: str
     status: str
@@ -42,6 +51,7 @@ class EpisodeRecord:
     participants: tuple[SeatedAs, ...]
     config: Mapping[str, Any] | None
     results: Mapping[str, Any] | None
+    failed_seat: int | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EpisodeRecord:
@@ -51,22 +61,22 @@ class EpisodeRecord:
     def outcome(self, seat: int) -> Outcome:
         """Win, loss or missing.
 
-        A game that a connection timeout ended is a draw nobody played for. It counts as the tested seat's loss
-        if that seat dropped out, and is missing otherwise (the service gives every seat a false `win`).
+        What was not played to its end is the tested seat's loss if its own policy is to blame, and missing otherwise.
         """
-        if self.status != COMPLETED or not self.results:
-            return Outcome.MISSING
-        wins = self.results.get("win")
-        if not isinstance(wins, list) or seat >= len(wins):
-            return Outcome.MISSING
-        dropped = self.count("connect_timeout", seat) + self.count("disconnect_timeout", seat)
-        if not any(wins) and self._anyone_dropped():
-            return Outcome.LOSS if dropped else Outcome.MISSING
-        return Outcome.WIN if wins[seat] else Outcome.LOSS
+        blame = attribution(self, seat)
+        if blame is not None:
+            return Outcome.LOSS if blame.is_loss else Outcome.MISSING
+        return Outcome.WIN if self._entry("win", seat) else Outcome.LOSS
 
-    def _anyone_dropped(self) -> bool:
-        lists = [(self.results or {}).get(key) or [] for key in ("connect_timeout", "disconnect_timeout")]
+    @property
+    def anyone_dropped(self) -> bool:
+        """Whether a connection timeout is told of any seat."""
+        lists = [(self.results or {}).get(key) or [] for key in _TIMEOUTS]
         return any(any(values) for values in lists if isinstance(values, list))
+
+    def dropped(self, seat: int) -> bool:
+        """Whether a seat never connected, or lost its connection for good."""
+        return any(self.count(key, seat) for key in _TIMEOUTS)
 
     def count(self, key: str, seat: int) -> int:
         """A seat's entry in one of the per-seat counters of `results.json`; 0 where there is no sensible one."""
@@ -92,37 +102,89 @@ class EpisodeRecord:
 
 
 @dataclass(frozen=True)
+class RequestRecord:
+    """One request of an arm: what it asked for, and how many episodes it listed in the end."""
+
+    asked: BlockSpec
+    listed: int
+
+
+@dataclass(frozen=True)
 class ArmRecord:
-    """Everything an arm's requests left behind."""
+    """Everything an arm's requests left behind.
+
+    Attributes:
+        requested: games in all of them together.
+        episodes: what they listed, request by request.
+        requests: how those belong to them; empty for a single request that asked for all games.
+    """
 
     request_ids: tuple[str, ...]
     request_statuses: tuple[str, ...]
     coworlds: tuple[str, ...]
     requested: int
     episodes: tuple[EpisodeRecord, ...]
+    requests: tuple[RequestRecord, ...] = ()
 
     @classmethod
-    def from_blocks(cls, evidence: Sequence[Mapping[str, Any]], requested: int) -> ArmRecord:
-        """Put an arm together from its blocks' journalled evidence, in the order of the blocks."""
+    def from_blocks(cls, evidence: Sequence[Mapping[str, Any]], asked: Sequence[BlockSpec]) -> ArmRecord:
+        """Put an arm together from its blocks' journalled evidence, in the order of the blocks.
+
+        Args:
+            evidence: what each block left.
+            asked: what each block asked for.
+        """
         episodes = [EpisodeRecord.from_json(e) for block in evidence for e in block["episodes"]]
         coworlds = {f"{b['request']['coworld_name']} {b['request']['coworld_version']}" for b in evidence}
         return cls(
             request_ids=tuple(str(block["request"]["id"]) for block in evidence),
             request_statuses=tuple(str(block["request"]["status"]) for block in evidence),
             coworlds=tuple(sorted(coworlds)),
-            requested=requested,
+            requested=sum(spec.episodes for spec in asked),
             episodes=tuple(episodes),
+            requests=tuple(
+                RequestRecord(spec, len(block["episodes"]))
+                for spec, block in zip(asked, evidence, strict=True)
+            ),
         )
 
+    def by_request(self) -> list[tuple[BlockSpec, tuple[EpisodeRecord, ...]]]:
+        """What each request asked for, with the episodes that it listed."""
+        requests = self.requests or (RequestRecord(BlockSpec(self.requested), len(self.episodes)),)
+        found, start = [], 0
+        for request in requests:
+            found.append((request.asked, self.episodes[start : start + request.listed]))
+            start += request.listed
+        return found
+
+    @property
+    def games(self) -> list[EpisodeRecord | None]:
+        """The games that were asked for, each in its own place; None where no episode is listed.
+
+        A request that lists more than it asked for, because a failed episode was played again, brings those that have
+        results. So a game that is lost or listed twice moves none of the games after it, and the games at one place in
+        both arms are those that were asked for together.
+        """
+        places: list[EpisodeRecord | None] = []
+        for asked, listed in self.by_request():
+            kept = listed
+            if len(listed) > asked.episodes:
+                kept = tuple(sorted(listed, key=lambda e: not e.results))[: asked.episodes]
+            places += [*kept, *[None] * (asked.episodes - len(kept))]
+        return places
+
     def outcomes(self, seat: int) -> list[Outcome]:
-        """What each episode says about a seat, in order."""
-        return [episode.outcome(seat) for episode in self.episodes]
+        """What each game says about a seat, in the order in which they were asked for."""
+        return [Outcome.MISSING if game is None else game.outcome(seat) for game in self.games]
 
     def scores(self, seat: int, counted: Sequence[bool]) -> list[float] | None:
-        """A seat's score in each counted episode; None where one of them has none."""
-        told = [e.score(seat) for e, counts in zip(self.episodes, counted, strict=True) if counts]
+        """A seat's score in each counted game; None where one of them has none."""
+        told = [game.score(seat) for game in self._counted(counted)]
         known = [score for score in told if score is not None]
         return known if len(known) == len(told) else None
+
+    def _counted(self, counted: Sequence[bool]) -> list[EpisodeRecord]:
+        return [game for game, counts in zip(self.games, counted, strict=True) if counts and game is not None]
 
     def evidence(self, label: str, seat: int, counted: Sequence[bool] | None = None) -> ArmEvidence:
         """The numbers that the verdict is made of.
@@ -130,23 +192,27 @@ class ArmRecord:
         Args:
             label: who sat in the tested seat.
             seat: the tested seat.
-            counted: which episodes count, in order; one that is missing never does. All others when left out.
+            counted: which games count, in order; one that is missing never does. All others when left out.
         """
         outcomes = self.outcomes(seat)
         if counted is None:
             counted = [outcome is not Outcome.MISSING for outcome in outcomes]
-        played = [e for e, counts in zip(self.episodes, counted, strict=True) if counts]
+        played = self._counted(counted)
         scores = [s for s in (e.score(seat) for e in played) if s is not None]
-        wins = [o for o, counts in zip(outcomes, counted, strict=True) if counts].count(Outcome.WIN)
-        present = len(outcomes) - outcomes.count(Outcome.MISSING)
+        missing = outcomes.count(Outcome.MISSING)
+        blamed = [attribution(game, seat) for game in played]
+        causes = [Attribution.UNKNOWN if game is None else attribution(game, seat) for game in self.games]
         return ArmEvidence(
             label=label,
-            wins=wins,
+            wins=sum(game.outcome(seat) is Outcome.WIN for game in played),
             finished=len(played),
-            requested=max(self.requested, present),  # a server that lists more is distrusted, not a crash
+            requested=self.requested,
             mean_score=sum(scores) / len(scores) if scores else None,
             kills=sum(e.count("kills", seat) for e in played),
             vote_timeouts=sum(e.count("vote_timeout", seat) for e in played),
             request_ids=self.request_ids,
-            unpaired=present - len(played),
+            unpaired=self.requested - missing - len(played),
+            charged=blamed.count(Attribution.POLICY),
+            unknown=causes.count(Attribution.UNKNOWN),
+            distinct=distinct(self.episodes),
         )

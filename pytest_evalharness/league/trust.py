@@ -6,30 +6,35 @@ lopsided ones) is judged with the verdict itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.league import copies
 from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.words import Reason
 
 TERMINAL = frozenset({"completed", "failed", "cancelled"})
+_CAME_TO_NOTHING = frozenset({"failed", "cancelled"})
+"""States of a request that need not list all its episodes: those it does not list are missing."""
 _NAMED = 5
 """How many episodes or seats a finding spells out; the rest are counted."""
 _PER_EPISODE = frozenset({"seed", "tokens", "players"})
 """Config keys that the service fills in for each episode."""
 
 
-def findings(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord], *, aa: bool = False) -> list[Finding]:
+def findings(
+    arms: Mapping[str, Arm], records: Mapping[str, ArmRecord], *, aa: bool = False, paired: bool = False
+) -> list[Finding]:
     """Everything that speaks against believing this comparison; an empty list if nothing does.
 
     Args:
         arms: the arms as they were frozen.
         records: what their episodes left.
         aa: whether both arms are one build by design.
+        paired: whether games of the two arms belong together by their seeds.
     """
     found: list[Finding] = []
     for side in SIDES:
@@ -37,6 +42,10 @@ def findings(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord], *, aa: b
         found += _seats(side, arms[side], records[side])
         found += _roles(side, arms[side], records[side])
         found += _copies(side, records[side])
+        if paired:
+            found += _seeds(side, records[side])
+    if paired:
+        found += _seed_sets(records)
     found += _versions(records)
     found += _configs(arms, records)
     if aa:
@@ -52,12 +61,24 @@ def _terminal(side: str, record: ArmRecord) -> Iterable[Finding]:
     open_ones = [e for e in record.episodes if e.status not in TERMINAL and not cancelled]
     if open_ones:
         yield Finding(Reason.NOT_TERMINAL, f"{side}: {_some(e.id for e in open_ones)}", side, _ids(open_ones))
-    if len(record.episodes) != record.requested:
+    if any(
+        _wrong_length(asked.episodes, listed, status)
+        for (asked, listed), status in zip(record.by_request(), record.request_statuses, strict=False)
+    ):
         yield Finding(
             Reason.NOT_TERMINAL,
             f"{side}: {record.requested} episodes were asked for, the server lists {len(record.episodes)}",
             side,
         )
+
+
+def _wrong_length(asked: int, listed: Sequence[EpisodeRecord], status: str) -> bool:
+    """Whether a request lists too few episodes, or more than asked for have results.
+
+    A failed episode that is listed beside the one that was played in its place is neither.
+    """
+    played = sum(bool(episode.results) for episode in listed)
+    return played > asked or (len(listed) < asked and status not in _CAME_TO_NOTHING)
 
 
 def _seats(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
@@ -132,24 +153,61 @@ def _versions(records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
         yield Finding(Reason.VERSIONS, told)
 
 
-def _copies(side: str, record: ArmRecord) -> Iterable[Finding]:
-    """One game that is listed twice, or played twice from one seed to one result, is one observation."""
-    first: dict[str, str] = {}
-    copies: list[str] = []
-    for episode in record.episodes:
-        keys = [episode.id, *_content(episode)]
-        if any(key in first for key in keys):
-            copies.append(episode.id)
-        for key in keys:
-            first.setdefault(key, episode.id)
-    if copies:
-        distinct = len(record.episodes) - len(copies)
+def _seeds(side: str, record: ArmRecord) -> Iterable[Finding]:
+    """Every game of a pair was played with the seed that its request asked for, and says so."""
+    wrong: list[tuple[EpisodeRecord, str]] = []
+    for asked, listed in record.by_request():
+        for episode in listed:
+            problem = _seed_problem(asked.seed, episode)
+            if problem:
+                wrong.append((episode, problem))
+    if wrong:
         yield Finding(
-            Reason.DUPLICATES,
-            f"{side}: {distinct} distinct episodes of {len(record.episodes)}; copies: {_some(copies)}",
+            Reason.SEEDS,
+            f"{len(wrong)} of {len(record.episodes)} episodes, "
+            + _some(f"{episode.id}: {problem}" for episode, problem in wrong),
             side,
-            tuple(copies),
+            _ids(episode for episode, _ in wrong),
         )
+
+
+def _seed_problem(asked: int | None, episode: EpisodeRecord) -> str:
+    """What is wrong with an episode's seed; empty if nothing is. One that was never played needs none."""
+    if asked is None:
+        return "its request asked for no seed"
+    if episode.seed is None:
+        return "the server tells no seed" if episode.results else ""
+    if episode.seed != asked:
+        return f"seed {episode.seed} instead of {asked}"
+    configured = (episode.config or {}).get("seed", asked)
+    return "" if configured == asked else f"seed {configured} in its config instead of {asked}"
+
+
+def _seed_sets(records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
+    """The arms asked for the same seeds in the same order, each once: else a pair is no pair, or counts twice."""
+    candidate, baseline = ([asked.seed for asked, _ in records[side].by_request()] for side in SIDES)
+    apart = [place for place, pair in enumerate(zip(candidate, baseline, strict=False), 1) if len({*pair}) > 1]
+    if apart or len(candidate) != len(baseline):
+        detail = f"the arms asked for {len(candidate)} and {len(baseline)} seeds"
+        yield Finding(Reason.SEEDS, f"{detail}, unequal in pair {_some(map(str, apart))}" if apart else detail)
+    if len({*candidate}) < len(candidate):
+        yield Finding(Reason.SEEDS, f"{len(candidate)} pairs have only {len({*candidate})} different seeds")
+
+
+def _copies(side: str, record: ArmRecord) -> Iterable[Finding]:
+    """One game that is listed twice, or played twice with one content, is one observation."""
+    found = copies.copies(record.episodes)
+    if not found:
+        return
+    games = [episode for episode in record.episodes if episode.results] or record.episodes
+    different = len(games) - len(copies.copies(games))
+    yield Finding(
+        Reason.DUPLICATES,
+        f"{different} distinct {'game' if different == 1 else 'games'} of {len(games)}: copies of one game are "
+        f"one observation; copies: {_some(episode.id for episode in found)}",
+        side,
+        _ids(found),
+    )
 
 
 def _shared(records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
@@ -157,19 +215,9 @@ def _shared(records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
 
     Two builds may well play the same game where their edit does not matter; that is no fault of the run.
     """
-    first, second = ([key for e in records[side].episodes for key in (e.id, *_content(e))] for side in SIDES)
-    shared = set(first) & set(second)
-    if shared:
-        yield Finding(
-            Reason.DUPLICATES, f"both arms of an A/A run hold the same games ({len(shared)} matches)"
-        )
-
-
-def _content(episode: EpisodeRecord) -> list[str]:
-    """What a game is known by if it was played twice; nothing without seed or results."""
-    if episode.seed is None or episode.results is None:
-        return []
-    return [canonical_json([episode.seed, dict(episode.results)])]
+    matches = copies.shared(*(records[side].episodes for side in SIDES))
+    if matches:
+        yield Finding(Reason.DUPLICATES, f"both arms of an A/A run hold the same games ({matches} matches)")
 
 
 def _configs(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> Iterable[Finding]:

@@ -31,7 +31,15 @@ from pytest_evalharness.observatory.models import (
     WhoAmI,
 )
 from pytest_evalharness.observatory.problems import AnswerLost, NotSent, Translator
-from pytest_evalharness.observatory.requests import GOES_ON, LATE_SECONDS, cancel, create, read, results
+from pytest_evalharness.observatory.requests import (
+    GOES_ON,
+    LATE_SECONDS,
+    cancel,
+    create,
+    error_info,
+    read,
+    results,
+)
 from pytest_evalharness.observatory.search import FoundRequests, search_requests
 
 __all__ = ["AnswerLost", "NotSent", "Observatory"]
@@ -344,6 +352,16 @@ class Observatory:
             the object, or None if it is still absent after `late_seconds`.
         """
         return results(self._calls, episode_request_id, late_seconds, not_done)
+
+    def episode_error_info(
+        self, episode_request_id: str, *, late_seconds: float = LATE_SECONDS, not_done: str = GOES_ON
+    ) -> dict[str, Any] | None:
+        """A failed episode's `error_info.json`, as it is.
+
+        Returns:
+            the object, or None if it is still absent after `late_seconds`.
+        """
+        return error_info(self._calls, episode_request_id, late_seconds, not_done)
 
     def _is_active(self, row: Membership) -> bool:
         over = row.end_time is not None and row.end_time.timestamp() <= self._clock.now()

@@ -80,11 +80,24 @@ def results(
     calls: Calls, episode_request_id: str, late_seconds: float, not_done: str
 ) -> dict[str, Any] | None:
     """See `Observatory.episode_results`."""
+    return _artifact(calls, episode_request_id, "results", late_seconds, not_done)
+
+
+def error_info(
+    calls: Calls, episode_request_id: str, late_seconds: float, not_done: str
+) -> dict[str, Any] | None:
+    """See `Observatory.episode_error_info`."""
+    return _artifact(calls, episode_request_id, "error-info", late_seconds, not_done)
+
+
+def _artifact(
+    calls: Calls, episode_request_id: str, kind: str, late_seconds: float, not_done: str
+) -> dict[str, Any] | None:
     ask = Asking(
-        f"read the results of {named(episode_request_id)}",
+        f"read the {kind} of {named(episode_request_id)}",
         not_done,
         late_seconds=late_seconds,
         absent=MISSING,
     )
-    path = f"/v2/episode-requests/{segment(episode_request_id)}/artifacts/results"
+    path = f"/v2/episode-requests/{segment(episode_request_id)}/artifacts/{kind}"
     return calls.object(path, ask)

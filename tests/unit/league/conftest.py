@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import pytest
@@ -107,6 +107,29 @@ def record(arm, episodes=None, **changes):
     return ArmRecord(**{**said, **changes})
 
 
+def paired_games(arm):
+    """What each request of a paired arm lists: one game, with the request's seed in row and config."""
+    return [
+        [episode(arm, i, seed=block.seed, config={**arm.body["game_config_overrides"], "seed": block.seed})]
+        for i, block in enumerate(arm.blocks)
+    ]
+
+
+def paired_record(arm, games, statuses=None):
+    """A paired arm's record from what each of its requests lists; `statuses` by request, else completed."""
+    evidence = [
+        {
+            "request": {
+                "id": f"xreq_{arm.side}_{i}", "status": (statuses or {}).get(i, "completed"),
+                "coworld_name": "crewrift", "coworld_version": "1.2.0",
+            },
+            "episodes": [asdict(game) for game in listed],
+        }
+        for i, listed in enumerate(games)
+    ]  # fmt: skip
+    return ArmRecord.from_blocks(evidence, arm.blocks)
+
+
 def membership(player="ply_a", policy="rival-a", version=1, **changes):
     """A league-policy-membership as the reference shows it."""
     name = changes.pop("player_name", f"Player of {policy}")
@@ -146,5 +169,5 @@ def request(status, *children, **changes):
 def make():
     return SimpleNamespace(
         plan=plan, roster=roster, policies=policies, arms=arms, episode=episode, reseated=reseated, record=record,
-        membership=membership, request=request,
+        membership=membership, request=request, paired_games=paired_games, paired_record=paired_record,
     )  # fmt: skip

@@ -4,7 +4,9 @@ from dataclasses import asdict, replace
 import pytest
 
 from pytest_evalharness.base.files import canonical_json
+from pytest_evalharness.league.blocks import BlockSpec
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord, Outcome
+from pytest_evalharness.verdict.claim import Declaration
 
 ROLES = [*["crew"] * 2, *["imposter"] * 2, *["crew"] * 4]
 
@@ -130,10 +132,94 @@ def test_an_arm_without_a_game(make, arm):
 def test_a_server_that_lists_more_episodes_than_were_asked_for(make, arm):
     record = make.record(arm, [make.episode(arm, i) for i in range(5)])
     assert record.requested == 4
-    assert record.evidence("bot:v2", 0).finished == 5  # the trust check says that it cannot be believed
+    assert record.evidence("bot:v2", 0).finished == 4  # the trust check says that it cannot be believed
+
+
+# ------------------------------------------------------------ in its place
+
+
+@pytest.fixture
+def paired(make):
+    return make.arms(make.plan(declaration=Declaration("better", pairing="seed")))["candidate"]
+
+
+def ids(record):
+    return [None if game is None else game.id for game in record.games]
+
+
+def test_a_request_without_an_episode_is_a_missing_game_in_its_place(make, paired):
+    games = make.paired_games(paired)
+    games[1] = []
+    record = make.paired_record(paired, games)
+    assert ids(record) == ["ereq_candidate_0", None, "ereq_candidate_2", "ereq_candidate_3"]
+    assert record.outcomes(0) == [Outcome.WIN, Outcome.MISSING, Outcome.WIN, Outcome.WIN]
+    evidence = record.evidence("bot:v2", 0)
+    assert (evidence.finished, evidence.missing, evidence.unknown) == (3, 1, 1)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_game_that_is_listed_twice_moves_none_of_those_after_it(make, paired, first):
+    games = make.paired_games(paired)
+    lost = replace(games[1][0], id="ereq_lost", status="failed", results=None)
+    games[1] = [lost, *games[1]] if first else [*games[1], lost]
+    record = make.paired_record(paired, games)
+    assert ids(record) == [f"ereq_candidate_{i}" for i in range(4)]
+    assert record.evidence("bot:v2", 0).finished == 4
+
+
+def test_a_request_for_many_games_that_lists_too_few(make, arm):
+    record = make.record(arm, [make.episode(arm, i) for i in range(3)])
+    assert ids(record) == ["ereq_candidate_0", "ereq_candidate_1", "ereq_candidate_2", None]
+
+
+def test_blocks_without_what_they_asked_for_are_a_mistake_of_ours(make, arm):
+    with pytest.raises(ValueError, match="zip"):
+        ArmRecord.from_blocks([journalled(make, arm, 0)], ONE_EACH)
+
+
+# ------------------------------------------------------------- who is to blame
+
+
+def test_a_failure_of_the_tested_policy_is_its_loss_and_counted_as_charged(make, arm):
+    blamed = {"status": "failed", "results": None, "error_type": "player_error", "failed_seat": 0}
+    games = [make.episode(arm, 0), make.episode(arm, 1, **blamed), make.episode(arm, 2, win=False)]
+    evidence = make.record(arm, games, requested=3).evidence("bot:v2", 0)
+    assert (evidence.wins, evidence.finished, evidence.missing, evidence.charged) == (1, 3, 0, 1)
+
+
+def test_a_dropout_of_the_tested_seat_is_charged_too(make, arm, played):
+    record = make.record(arm, [played(win=NOBODY, disconnect_timeout=ONE)], requested=1)
+    assert record.evidence("bot:v2", 0).charged == 1
+
+
+def test_missing_games_tell_how_many_nobody_explains(make, arm):
+    lost = {"status": "failed", "results": None}
+    games = [
+        make.episode(arm, 0, **lost, error_type="platform_error"),
+        make.episode(arm, 1, **lost, error_type="gremlins"),
+        make.episode(arm, 2, **lost, error_type="player_error"),
+        make.episode(arm, 3),
+    ]
+    evidence = make.record(arm, games).evidence("bot:v2", 0)
+    assert (evidence.missing, evidence.unknown, evidence.charged) == (3, 2, 0)
+
+
+def test_a_charged_game_without_its_partner_is_not_counted(make, arm):
+    blamed = {"status": "failed", "results": None, "error_type": "player_error", "failed_seat": 0}
+    record = make.record(arm, [make.episode(arm, 0, **blamed), make.episode(arm, 1)], requested=2)
+    evidence = record.evidence("bot:v2", 0, [False, True])
+    assert (evidence.charged, evidence.unpaired, evidence.missing) == (0, 1, 0)
+
+
+def test_distinct_games_are_counted(make, arm):
+    games = [make.episode(arm, i, seed=min(i, 2)) for i in range(4)]
+    assert make.record(arm, games).evidence("bot:v2", 0).distinct == 3
 
 
 # ------------------------------------------------------------- the journal
+
+
+ONE_EACH = (BlockSpec(1), BlockSpec(1))
 
 
 def journalled(make, arm, number, status="completed", version="1.2.0"):
@@ -154,7 +240,7 @@ def test_an_episode_comes_back_from_the_journal_as_it_was(make, arm):
 
 
 def test_blocks_are_put_together_in_order(make, arm):
-    record = ArmRecord.from_blocks([journalled(make, arm, 1), journalled(make, arm, 0)], 2)
+    record = ArmRecord.from_blocks([journalled(make, arm, 1), journalled(make, arm, 0)], ONE_EACH)
     assert record.request_ids == ("xreq_1", "xreq_0")
     assert [episode.id for episode in record.episodes] == ["ereq_candidate_1", "ereq_candidate_0"]
     assert (record.request_statuses, record.coworlds, record.requested) == (
@@ -166,7 +252,7 @@ def test_blocks_are_put_together_in_order(make, arm):
 
 def test_blocks_that_disagree_show_it(make, arm):
     blocks = [journalled(make, arm, 0), journalled(make, arm, 1, status="failed", version="1.3.0")]
-    record = ArmRecord.from_blocks(blocks, 2)
+    record = ArmRecord.from_blocks(blocks, ONE_EACH)
     assert record.request_statuses == ("completed", "failed")
     assert "crewrift 1.2.0" in record.coworlds
     assert "crewrift 1.3.0" in record.coworlds

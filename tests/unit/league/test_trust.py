@@ -4,6 +4,7 @@ import pytest
 
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.trust import findings, seating_problem
+from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.words import Reason
 
 
@@ -275,13 +276,21 @@ def test_a_server_that_does_not_tell_the_config(check, make, arms):
 def test_an_episode_that_is_listed_twice_is_one(check, arms, make):
     episode = make.episode(arms["candidate"], id="ereq_same")
     finding = one(check([episode, episode], requested=2), Reason.DUPLICATES)
-    assert "1 distinct episodes of 2" in finding.detail
+    assert "1 distinct game of 2: copies of one game are one observation" in finding.detail
     assert finding.episodes == ("ereq_same",)
 
 
 def test_one_seed_with_one_result_is_one_observation(check, arms, make):
+    games = [make.episode(arms["candidate"], id=f"ereq_{i}", seed=7) for i in range(4)]
+    finding = one(check(games), Reason.DUPLICATES)
+    assert finding.detail.startswith("1 distinct game of 4: copies of one game are one observation")
+    assert finding.episodes == ("ereq_1", "ereq_2", "ereq_3")
+
+
+def test_what_was_never_played_is_no_distinct_game(check, arms, make):
     games = [make.episode(arms["candidate"], id=f"ereq_{i}", seed=7) for i in range(3)]
-    assert "1 distinct episodes of 3" in one(check(games, requested=3), Reason.DUPLICATES).detail
+    lost = make.episode(arms["candidate"], 3, status="failed", results=None, seed=7)
+    assert one(check([*games, lost]), Reason.DUPLICATES).detail.startswith("1 distinct game of 3")
 
 
 def test_games_that_differ_in_seed_are_no_copies(check, arms, make):
@@ -300,3 +309,113 @@ def test_an_aa_run_whose_arms_hold_the_same_games_shows_nothing(make, arms):
     assert findings(arms, shared) == []  # an edit may make no difference to a game
     apart = {"candidate": record("candidate", 0), "baseline": record("baseline", 4)}
     assert findings(arms, apart, aa=True) == []
+
+
+# -------------------------------------------------------------------- seeds
+
+
+@pytest.fixture
+def pairs(make):
+    """Two arms of four pairs, played as they were asked for: `pairs(candidate=…)` spoils the games of one."""
+    arms = make.arms(make.plan(declaration=Declaration("better", pairing="seed")))
+
+    def look(**spoilt):
+        records = {}
+        for side in SIDES:
+            games = make.paired_games(arms[side])
+            records[side] = make.paired_record(arms[side], spoilt.get(side, lambda games: games)(games))
+        return findings(arms, records, paired=True)
+
+    look.arms = arms
+    return look
+
+
+def told_of(found, reason):
+    """The one finding of a reason, whatever else was found."""
+    (finding,) = [finding for finding in found if finding.reason is reason]
+    return finding
+
+
+def changed(place, **changes):
+    def spoil(games):
+        games[place] = [replace(game, **changes) for game in games[place]]
+        return games
+
+    return spoil
+
+
+def test_pairs_that_played_their_seeds_are_clean(pairs):
+    assert pairs() == []
+
+
+def test_a_seed_that_was_ignored_is_named(pairs):
+    wanted = pairs.arms["baseline"].blocks[2].seed
+    finding = one(pairs(baseline=changed(2, seed=5)), Reason.SEEDS)
+    assert (finding.arm, finding.episodes) == ("baseline", ("ereq_baseline_2",))
+    assert finding.detail == f"1 of 4 episodes, ereq_baseline_2: seed 5 instead of {wanted}"
+
+
+def test_a_server_that_tells_no_seed_proves_no_pair(pairs):
+    finding = told_of(pairs(candidate=changed(0, seed=None)), Reason.SEEDS)
+    assert "the server tells no seed" in finding.detail
+
+
+def test_a_config_with_another_seed_than_the_episode(pairs):
+    game = pairs.arms["candidate"].blocks[1]
+    config = {**pairs.arms["candidate"].body["game_config_overrides"], "minPlayers": 8, "seed": -1}
+    finding = told_of(pairs(candidate=changed(1, config=config)), Reason.SEEDS)
+    assert f"seed -1 in its config instead of {game.seed}" in finding.detail
+
+
+def test_what_was_never_played_needs_no_seed(pairs):
+    lost = {"status": "failed", "results": None, "participants": (), "config": None, "seed": None}
+    assert pairs(candidate=changed(3, **lost)) == []
+
+
+@pytest.mark.parametrize("change", ["order", "one", "twice"])
+def test_the_arms_must_have_asked_for_the_same_seeds_each_once(pairs, make, change):
+    arms = dict(pairs.arms)
+    blocks = list(arms["baseline"].blocks)
+    if change == "order":
+        blocks[0], blocks[1] = blocks[1], blocks[0]
+    else:
+        blocks[0] = replace(blocks[0], seed=blocks[1].seed if change == "twice" else 1)
+    sides = SIDES if change == "twice" else ("baseline",)
+    for side in sides:
+        arms[side] = replace(arms[side], blocks=tuple(blocks))
+    records = {side: make.paired_record(arms[side], make.paired_games(arms[side])) for side in SIDES}
+    detail = told_of(findings(arms, records, paired=True), Reason.SEEDS).detail
+    told = {"order": "unequal in pair 1, 2", "one": "unequal in pair 1", "twice": "4 pairs have only 3 different seeds"}
+    assert told[change] in detail
+
+
+def test_arms_that_were_frozen_without_seeds_are_no_pairs(make):
+    arms = make.arms()
+    records = {side: make.record(arms[side]) for side in SIDES}
+    found = findings(arms, records, paired=True)
+    assert {finding.reason for finding in found} == {Reason.SEEDS}
+    assert "its request asked for no seed" in found[0].detail
+
+
+def test_a_request_that_came_to_nothing_lists_no_episode(pairs, make):
+    arms = pairs.arms
+    games = make.paired_games(arms["candidate"])
+    games[1] = []
+    records = {
+        "candidate": make.paired_record(arms["candidate"], games, {1: "failed"}),
+        "baseline": make.paired_record(arms["baseline"], make.paired_games(arms["baseline"])),
+    }
+    assert findings(arms, records, paired=True) == []
+    records["candidate"] = make.paired_record(arms["candidate"], games)  # a completed request lists its episode
+    assert "4 episodes were asked for, the server lists 3" in one(
+        findings(arms, records, paired=True), Reason.NOT_TERMINAL
+    ).detail
+
+
+def test_a_failed_episode_beside_the_one_that_was_played_in_its_place_is_no_fault(pairs, make):
+    def retried(games):
+        lost = replace(games[0][0], id="ereq_first", status="failed", results=None)
+        games[0] = [lost, *games[0]]
+        return games
+
+    assert pairs(candidate=retried) == []
