@@ -24,6 +24,8 @@ from pytest_evalharness.observatory.search import FoundRequests
 
 LOOK_FOR_LOST = 8.0
 """Seconds to look for a request whose answer was lost before its key is used again."""
+AT_ONCE = 16
+"""Requests of one comparison that are posted and watched at one time: pairs are many small ones."""
 CLOCK_SKEW = 300.0
 """Seconds by which the server's clock may be behind ours."""
 
@@ -170,6 +172,14 @@ class BlockDriver(threading.Thread):
 
     def say(self, what: str, **fields: Any) -> None:
         """Tell whoever shows progress."""
+        block = self.lease.block
         self.context.events.append(
-            "arm", what=what, side=self.arm.side, label=self.arm.label, key=self.lease.block.arm_key, **fields
+            "arm",
+            what=what,
+            side=self.arm.side,
+            label=self.arm.label,
+            key=block.arm_key,
+            block=block.block_id,
+            requests=len(self.arm.blocks),
+            **fields,
         )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import SIDES, Arm
+from pytest_evalharness.league.drive import AT_ONCE
 from pytest_evalharness.league.plan import TICKS_PER_SECOND, Budgets, ComparisonPlan
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.seats import SEATS
 from pytest_evalharness.verdict.plan_wording import aa_lines, power_lines
 from pytest_evalharness.verdict.planning import outlook
+
+_CORRELATIONS = (0.0, 0.3)
+"""How alike two games of a pair may be: not at all, and as much as where a seed fixes map and tasks but not the timing."""
 
 
 def lines(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets: Budgets) -> Iterator[str]:
@@ -27,12 +32,7 @@ def lines(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets
         yield f"claim      none: an A/A run must tell no difference, by the {declared.rule} rule at alpha {declared.alpha:g}"
     else:
         yield f"claim      {declared.claim}{margin}, {by} at alpha {declared.alpha:g}"
-    where = (
-        printable(plan.server)
-        if plan.server.startswith("embedded:")
-        else f"{printable(plan.server)}, {plan.backend}"
-    )
-    yield f"arms       {plan.episodes} episodes each, {plan.ticks} ticks, on {where}"
+    yield _arms(plan)
     yield (
         f"field      {printable(roster.league)}, {printable(roster.division)}: {roster.live_players} live players, "
         f"{roster.chosen}, as of {roster.resolved_at}"
@@ -43,9 +43,47 @@ def lines(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets
         f"budgets    queue {span(budgets.queue)}, stall {span(budgets.stall)}, total {span(budgets.total)}; "
         "the last two from the first running game"
     )
-    yield play_line(plan.ticks)
-    found = outlook(declared, games=plan.episodes)
-    yield from aa_lines(found) if plan.aa else power_lines(found)
+    yield _wall_clock(plan)
+    yield from _outlooks(plan)
+
+
+def _arms(plan: ComparisonPlan) -> str:
+    server = printable(plan.server)
+    where = server if plan.server.startswith("embedded:") else f"{server}, {plan.backend}"
+    if plan.declaration.pairing is None:
+        return f"arms       {plan.episodes} episodes each, {plan.ticks} ticks, on {where}"
+    return (
+        f"arms       {plan.episodes} pairs: one request a pair and arm, seeds drawn when the field is frozen, "
+        f"{plan.ticks} ticks, on {where}"
+    )
+
+
+def _wall_clock(plan: ComparisonPlan) -> str:
+    if plan.declaration.pairing is None:
+        return play_line(plan.ticks)
+    seconds = plan.ticks / TICKS_PER_SECOND
+    rounds = math.ceil(len(SIDES) * plan.episodes / AT_ONCE)
+    return (
+        f"wall clock at most {span(seconds)} an episode ({plan.ticks} ticks at {TICKS_PER_SECOND} a second), "
+        f"{AT_ONCE} requests at one time: at most {span(rounds * seconds)} of play"
+    )
+
+
+def _outlooks(plan: ComparisonPlan) -> Iterator[str]:
+    """What so many games can show; of pairs, with games that are not alike at all and with games that are somewhat."""
+    declared, say = plan.declaration, aa_lines if plan.aa else power_lines
+    if declared.pairing is None:
+        yield from say(outlook(declared, games=plan.episodes))
+        return
+    try:
+        found = [outlook(declared, games=plan.episodes, correlation=phi) for phi in _CORRELATIONS]
+    except ValueError as problem:
+        yield f"pairs      {problem}; what follows holds for independent arms"
+        yield from say(outlook(declared, games=plan.episodes))
+        return
+    for one in found:
+        yield f"pairs      if the two games of a pair correlate by {one.correlation:g}:"
+        yield from say(one)
 
 
 def _seat(position: int, plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm]) -> str:

@@ -17,7 +17,7 @@ from pytest_evalharness.errors import (
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.roster import Roster
-from pytest_evalharness.report.model import SCOPE, remarks
+from pytest_evalharness.report.model import MANY, SCOPE, remarks, requests_told
 from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import Judgement
@@ -116,10 +116,11 @@ class ABResult:
                 decision = Decision.CANNOT_TELL if found is Verdict.INCONCLUSIVE else Decision.NOT_MET
         what = "\n".join([self.headline, *self.lines()])
         if decision is Decision.NOT_MET:
-            requests = " ".join(self.candidate.request_ids)
+            first, *more = self.candidate.request_ids or ("",)
+            each = f" (and likewise {len(more)} more requests, see results.json)" if more else ""
             return ConditionNotMet(
                 what,
-                next_step=f"do not ship this edit; coworld xp-request episodes {requests} lists its games",
+                next_step=f"do not ship this edit; coworld xp-request episodes {first} lists its games{each}",
             )
         if decision is Decision.CANNOT_TELL:
             return Inconclusive(
@@ -170,8 +171,10 @@ class ABResult:
 
     def __repr__(self) -> str:
         """The whole verdict in one line: what a bare assert shows."""
-        requests = printable(" ".join((*self.candidate.request_ids, *self.baseline.request_ids)))
-        return f"<{self.headline}; requests {requests}>"
+        arms = self.candidate.request_ids, self.baseline.request_ids
+        if max(map(len, arms)) < MANY:
+            return f"<{self.headline}; requests {printable(' '.join((*arms[0], *arms[1])))}>"
+        return f"<{self.headline}; {requests_told(arms[0])} against {requests_told(arms[1])}>"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for reports."""
@@ -189,7 +192,7 @@ class ABResult:
 
 
 def _arm_line(side: str, arm: ArmEvidence, *, numbers: bool) -> str:
-    requests = f"request {' '.join(map(printable, arm.request_ids))}"
+    requests = requests_told(arm.request_ids)
     if not numbers:  # the effect could be read from them
         return f"{side:<15}: {printable(arm.label)}, {requests}"
     score = "none" if arm.mean_score is None else f"{arm.mean_score:.2f}"

@@ -13,7 +13,7 @@ from pytest_evalharness.errors import ArmFailed, EvalHarnessError
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.blocks import blocks_of_look
 from pytest_evalharness.league.context import Context
-from pytest_evalharness.league.drive import BlockDriver
+from pytest_evalharness.league.drive import AT_ONCE, BlockDriver
 from pytest_evalharness.league.freeze import Freezer, Frozen
 from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
@@ -24,11 +24,10 @@ from pytest_evalharness.ledger.records import Block
 from pytest_evalharness.ledger.states import BlockState
 from pytest_evalharness.observatory.client import Observatory
 from pytest_evalharness.observatory.resolve import ResolvedPolicy
+from pytest_evalharness.report.model import MANY, requests_told
 
 _FIRST_LOOK, _LAST_LOOK = 0.02, 0.5
 _JOIN_SECONDS = 3.0
-AT_ONCE = 16
-"""Requests of one comparison that are posted and watched at one time: pairs are many small ones."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +96,7 @@ class LeagueRun:
         self._freezer = Freezer(ledger, observatory, clock, options.run_id)
         self._entries: dict[str, Entry] = {}
         self._drivers: dict[str, BlockDriver] = {}
+        self._told: dict[str, tuple[int, int]] = {}
         self._stop = stop
         self._launched = False
         noted = ledger.run_began(options.run_id)
@@ -268,6 +268,7 @@ class LeagueRun:
         pause = _FIRST_LOOK
         while True:
             blocks = self._blocks(plan, frozen, look)
+            self._tell(plan, frozen, blocks)
             if all(block.state is BlockState.FINISHED for side in SIDES for block in blocks[side]):
                 self._on_wait()
                 return blocks
@@ -276,6 +277,25 @@ class LeagueRun:
             self._on_wait()
             self._clock.wait(pause)
             pause = min(pause * 1.5, _LAST_LOOK)
+
+    def _tell(self, plan: ComparisonPlan, frozen: Frozen, blocks: Mapping[str, list[Block]]) -> None:
+        """Say how many requests of an arm have ended, whoever drove them, whenever it changes."""
+        for side in SIDES:
+            done, total = sum(b.state is BlockState.FINISHED for b in blocks[side]), len(blocks[side])
+            key = blocks[side][0].arm_key
+            if total < MANY or self._told.get(key) == (done, total):
+                continue
+            self._told[key] = done, total
+            self._events.append(
+                "arm",
+                what="ended",
+                side=side,
+                label=frozen.arms[side].label,
+                key=key,
+                done=done,
+                total=total,
+                unit="requests" if plan.declaration.pairing is None else "pairs",
+            )
 
     def _raise_failures(self, blocks: Mapping[str, list[Block]]) -> None:
         """One arm's failure ends the other's wait: the comparison can no longer be had."""
@@ -313,6 +333,6 @@ def _beside(error: BaseException, other: str, blocks: list[Block]) -> BaseExcept
     posted = [block.request_id for block in blocks if block.request_id and block.state is BlockState.RUNNING]
     if not isinstance(error, EvalHarnessError) or not posted:
         return error
-    told = f"the {other} arm ({', '.join(posted)}) goes on at the server and is waited for no longer"
+    told = f"the {other} arm ({requests_told(posted)}) goes on at the server and is waited for no longer"
     not_done = "; ".join(part for part in (error.not_done, told) if part)
     return type(error)(error.what, not_done=not_done, next_step=error.next_step)

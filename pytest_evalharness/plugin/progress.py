@@ -25,11 +25,13 @@ class Progress:
 
     def __init__(self, config: pytest.Config, run: EvalSession) -> None:
         from pytest_evalharness.base.events import EventReader
+        from pytest_evalharness.report.progress import Crowds
 
         self.config = config
         self.run = run
         self.reader = EventReader(run.events.path)
         self.quiet = getattr(config.option, "verbose", 0)  # absent under -p no:terminal
+        self._crowds = Crowds()
         self._last_counts: dict[str, float] = {}
         self._seen: list[dict[str, Any]] = []
         self._stop = threading.Event()
@@ -59,7 +61,9 @@ class Progress:
         with self._busy:
             events = list(self.reader.new())
             lines = [
-                progress.line(event) for event in events if self._wanted(event, progress.is_change(event))
+                progress.line(event)
+                for event in events
+                if self._crowds.wanted(event) and self._wanted(event, progress.is_change(event))
             ]
             self._note(events)
         if any(lines):
@@ -71,7 +75,7 @@ class Progress:
 
         if any(event.get("what") == "wedged" for event in self._seen):
             return ()
-        return tuple(open_requests(self._seen).values())
+        return tuple(open_requests(self._seen))
 
     def _note(self, events: list[dict[str, Any]]) -> None:
         self._seen += events
@@ -87,6 +91,8 @@ class Progress:
         if change:
             return True
         what = event.get("what")
+        if what == "ended":  # these come a share at a time
+            return self.quiet >= 0
         if what != "outage" and (self.quiet < 0 or what != "progress"):
             return False
         key = f"{event.get('key')} {what}"

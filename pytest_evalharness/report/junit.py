@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_evalharness.report.model import SCOPE
+from pytest_evalharness.report.model import MANY, SCOPE, requests_told
 
 PREFIX = "evalharness."
 
@@ -36,8 +36,8 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         "n_candidate": candidate["finished"],
         "wins_baseline": baseline["wins"],
         "n_baseline": baseline["finished"],
-        "request_candidate": " ".join(candidate["request_ids"]),
-        "request_baseline": " ".join(baseline["request_ids"]),
+        "request_candidate": _requests(candidate["request_ids"]),
+        "request_baseline": _requests(baseline["request_ids"]),
         "server": result["plan"]["server"],
         "attempt": result["attempt"],
         "scope": SCOPE,
@@ -47,6 +47,10 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         for hidden in ("separated", "effect", "ci_low", "ci_high", "p"):
             values[hidden] = None  # nothing is said about an effect that cannot be believed
     return [(PREFIX + name, _word(value)) for name, value in values.items()]
+
+
+def _requests(ids: Sequence[str]) -> str:
+    return " ".join(ids) if len(ids) < MANY else requests_told(ids)
 
 
 def _word(value: Any) -> str:

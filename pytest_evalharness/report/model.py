@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pytest_evalharness.base.clock import span
+from pytest_evalharness.base.text import printable
 
 SCHEMA = 1
+MANY = 4
+"""An arm of so many requests is told as a whole; `results.json` lists every id."""
 SCOPE = "the effect in this field, not a league rank"
 EXIT_WORDS = {
     0: "every claim was met",
@@ -113,6 +116,14 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
         earlier = ", ".join(result["earlier"])
         told.append(f"attempt {result['attempt']}, a further look at the same question; earlier: {earlier}")
     return told
+
+
+def requests_told(ids: Sequence[str]) -> str:
+    """An arm's requests on one line: their ids if they are few, else how many, with the first and the last."""
+    shown = [printable(one) for one in ids]
+    if len(shown) < MANY:
+        return f"request{'s' if len(shown) > 1 else ''} {' '.join(shown)}".rstrip()
+    return f"{len(shown)} requests, {shown[0]} … {shown[-1]}"
 
 
 def counts(cases: Sequence[CaseReport]) -> dict[str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.report.model import MANY, requests_told
 
 CHANGES = frozenset(
     {"resumed", "posted", "adopted", "finished", "refused", "abandoned", "wedged", "answer_lost"}
@@ -24,10 +25,46 @@ _SENTENCES = {
     "abandoned": "no longer waited for: {reason}",
     "wedged": "wedged: {reason}",
 }
+_SENTENCES_OF_MANY = {
+    "posted": "{requests} requests to post, the first is {request}",
+    "resumed": "goes on with its requests, {request} and others; nothing was posted again",
+}
+_SHARES = 4
+"""Lines that tell how far an arm of many requests has come."""
+
+
+class Crowds:
+    """Chooses what is told of arms that are cut into many requests: a change once, and their ends a share at a time."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, str]] = set()
+        self._shares: dict[tuple[str, int], int] = {}
+
+    def wanted(self, event: Mapping[str, Any]) -> bool:
+        """Whether an event is worth a line. What an arm of few requests says always is."""
+        what, key = str(event.get("what")), str(event.get("key"))
+        if what == "ended":
+            total = int(event.get("total", 0))
+            share = int(event.get("done", 0)) * _SHARES // max(total, 1)
+            before = self._shares.get((key, total), 0)  # a further look reads more of them
+            self._shares[key, total] = max(share, before)
+            return share > before
+        if not _of_many(event):
+            return True
+        if what in {"finished", "progress"} or (key, what) in self._told:
+            return False
+        self._told.add((key, what))
+        return True
+
+
+def _of_many(event: Mapping[str, Any]) -> bool:
+    return event.get("kind") == "arm" and int(event.get("requests", 1)) >= MANY
 
 
 def is_change(event: Mapping[str, Any]) -> bool:
     """Whether an event is a change of state rather than a count that moved."""
+    if event.get("what") == "ended":
+        return event.get("done") == event.get("total")
     return event.get("what") in CHANGES
 
 
@@ -40,10 +77,15 @@ def line(event: Mapping[str, Any]) -> str | None:
     what = str(event.get("what"))
     if what == "progress":
         return f"{who}: {_counts(event)}"
+    if what == "ended":
+        return f"{who}: {event.get('done')} of {event.get('total')} {printable(event.get('unit', 'requests'))} finished"
     sentence = _SENTENCES.get(what)
+    if _of_many(event):
+        sentence = _SENTENCES_OF_MANY.get(what, sentence)
     if sentence is None:
         return None
-    return f"{who}: " + sentence.format(request=request, reason=printable(event.get("reason", ""), 300))
+    words = {"request": request, "reason": printable(event.get("reason", ""), 300)}
+    return f"{who}: " + sentence.format(**words, requests=event.get("requests"))
 
 
 def _counts(event: Mapping[str, Any]) -> str:
@@ -58,16 +100,22 @@ def _counts(event: Mapping[str, Any]) -> str:
     return f"{done} of {total} episodes have ended" + (f" ({rest})" if rest else "")
 
 
-def open_requests(events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Arm key → `candidate NAME xreq_…`, for every arm that was posted and had not ended when the events stop."""
-    still: dict[str, str] = {}
+def open_requests(events: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What was posted and had not ended when the events stop: `candidate NAME xreq_…`, many of one arm in one line."""
+    still: dict[str, tuple[str, str]] = {}
     for event in events:
         if event.get("kind") != "arm":
             continue
-        key, what = str(event.get("key")), event.get("what")
+        block, what = str(event.get("block", event.get("key"))), event.get("what")
         if what in {"posting", "posted", "adopted", "resumed", "progress", "abandoned"}:
             request = event.get("request", "(sent; the answer was not seen)")
-            still[key] = f"{event.get('side')} {event.get('label')} {request}"
+            still[block] = f"{event.get('side')} {event.get('label')}", str(request)
         elif what in {"finished", "refused", "wedged"}:
-            still.pop(key, None)
-    return still
+            still.pop(block, None)
+    arms: dict[str, list[str]] = {}
+    for who, request in still.values():
+        arms.setdefault(who, []).append(request)
+    told = []
+    for who, requests in arms.items():
+        told += [f"{who} {one}" for one in requests] if len(requests) < MANY else [f"{who} {requests_told(requests)}"]
+    return told

@@ -58,7 +58,12 @@ class ArmEvidence:
             if part > most:
                 raise ValueError(f"{name} must be at most {most}, got {part}")
             put(self, name, part)
-        put(self, "unknown", inputs.count(self.unknown, "unknown"))
+        unknown = inputs.count(self.unknown, "unknown")
+        if unknown > requested - finished - self.unpaired:
+            raise ValueError(
+                f"unknown must be at most {requested - finished - self.unpaired}, the missing games, got {unknown}"
+            )
+        put(self, "unknown", unknown)
         put(self, "wins", wins)
         put(self, "finished", finished)
         put(self, "requested", requested)

@@ -29,14 +29,14 @@ def headline(judgement: Judgement, name: str) -> str:
         parts.append("as an A/A run should")
     elif claim is not Claim.BETTER:
         parts.append(f"{_claim(judgement)} {judgement.decision.words}")
-    if "seats" in judgement.verified:
-        parts.append("seats verified")
+    if judgement.verified:
+        parts.append(f"{' and '.join(judgement.verified)} verified")
     return ", ".join(parts)
 
 
 def summary_lines(judgement: Judgement) -> list[str]:
     """The compact report of one comparison."""
-    missing = f"missing        : {judgement.candidate.missing} / {judgement.baseline.missing}"
+    missing = f"missing        : {_missing(judgement.candidate)} / {_missing(judgement.baseline)}"
     if judgement.verdict is Verdict.UNTRUSTWORTHY:
         return [*(f"untrustworthy  : {reason}" for reason in judgement.reasons), missing]
     lines = [
@@ -58,6 +58,13 @@ def summary_lines(judgement: Judgement) -> list[str]:
         lines.append(f"cannot tell    : difference between {_signed(low, 2)} and {_signed(high, 2)}")
     lines += [f"note           : {reason}" for reason in judgement.reasons]
     return lines
+
+
+def _missing(arm: ArmEvidence) -> str:
+    """Missing games, and why they are: what the tested policy itself lost is a loss and not among them."""
+    causes = (arm.missing - arm.unknown, "infrastructure"), (arm.unknown, "unknown")
+    told = ", ".join(f"{count} {cause}" for count, cause in causes if count)
+    return f"{arm.missing} ({told})" if told else "0"
 
 
 def _points(judgement: Judgement) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_evalharness.league.blocks import BlockSpec, block_specs, blocks_of_look, games_of_look, seeds
+from pytest_evalharness.league.blocks import BlockSpec, block_specs, blocks_of_look, seeds
 from pytest_evalharness.verdict.claim import Declaration
 
 PLANNED = Declaration("better", "group_sequential", looks=[30, 60, 100])
@@ -19,7 +19,6 @@ def test_a_request_between_two_looks():
     specs = block_specs(PLANNED, 100, "x")
     assert [spec.episodes for spec in specs] == [30, 30, 40]
     assert [blocks_of_look(PLANNED, look, 3) for look in range(3)] == [1, 2, 3]
-    assert [games_of_look(PLANNED, look, 100) for look in range(3)] == [30, 60, 100]
 
 
 def test_a_request_a_pair_each_with_a_seed_of_its_own():
@@ -28,7 +27,7 @@ def test_a_request_a_pair_each_with_a_seed_of_its_own():
     assert len({spec.seed for spec in specs}) == 30
     assert specs == block_specs(PAIRED, 30, "x")
     assert not {spec.seed for spec in specs} & {spec.seed for spec in block_specs(PAIRED, 30, "y")}
-    assert blocks_of_look(PAIRED, 0, 30) == games_of_look(PAIRED, 0, 30) == 30
+    assert blocks_of_look(PAIRED, 0, 30) == 30
 
 
 def test_looks_at_pairs_count_pairs():

@@ -87,3 +87,46 @@ def test_an_aa_run_is_announced_with_its_chance_of_an_alarm(lines):
     assert told[0] == "claim      none: an A/A run must tell no difference, by the score rule at alpha 0.05"
     assert told[-1] == "chances    of one build against itself, at a rate of 0.5: passes 94.8%, alarm 5.2%"
     assert not any("find a lift of" in line for line in told)
+
+
+# -------------------------------------------------------------------- pairs
+
+
+def test_pairs_are_announced_with_both_outlooks(lines):
+    told = lines(declaration=Declaration("better", pairing="seed"))
+    text = "\n".join(told)
+    assert told[1] == (
+        "arms       30 pairs: one request a pair and arm, seeds drawn when the field is frozen, 10000 ticks, "
+        "on embedded:2026"
+    )
+    assert "16 requests at one time: at most 27 min 47 s of play" in text
+    for correlation, lift in (("0", "0.34"), ("0.3", "0.29")):
+        place = told.index(f"pairs      if the two games of a pair correlate by {correlation}:")
+        assert told[place + 1] == f"power      from a rate of 0.5: 30 pairs find a lift of {lift} with 80 % power"
+
+
+@pytest.mark.parametrize(
+    ("declared", "why"),
+    [
+        ({"claim": "separated"}, "claim 'separated' ignores pairing"),
+        ({"claim": "better", "rule": "overlap"}, "rule 'overlap' has no plan for pairs"),
+        ({"claim": "better", "rule": "newcombe"}, "rule 'newcombe' has no plan for pairs"),
+        ({"claim": "better", "rule": "group_sequential", "looks": [30]}, "no plan for looks at pairs"),
+    ],
+)
+def test_what_cannot_be_planned_for_pairs_shows_independent_arms_and_says_so(lines, declared, why):
+    told = lines(declaration=Declaration(**declared, pairing="seed"))
+    (sentence,) = [line for line in told if line.startswith("pairs ")]
+    assert why in sentence
+    assert sentence.endswith("what follows holds for independent arms")
+    assert any(line.startswith("chances    under no effect") for line in told[told.index(sentence) :])
+
+
+def test_an_always_valid_plan_of_pairs_is_counted_out_in_reasonable_time(lines):
+    told = lines(declaration=Declaration("better", "always_valid", pairing="seed"))
+    assert sum(line.startswith("power ") for line in told) == 2
+
+
+def test_an_aa_run_of_pairs_tells_its_alarms(lines):
+    told = lines(aa=True, declaration=Declaration("better", pairing="seed"))
+    assert sum("alarm" in line for line in told) == 2

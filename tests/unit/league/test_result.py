@@ -50,13 +50,14 @@ HOSTILE = "\x1b[31mbot\n\u202e:v2"
 @pytest.fixture
 def result(make):
     def compare(
-        counts=BETTER, claim="better", *trust, label="bot:v2", verified=("seats",), rule="score", **changes
-    ):
+        counts=BETTER, claim="better", *trust, label="bot:v2", verified=("seats",), rule="score",
+        requests=(), **changes
+    ):  # fmt: skip
         candidate, baseline, games = counts
         declaration = Declaration(claim, rule=rule, margin=MARGINS[claim])
         arms = (
-            ArmEvidence(label, candidate, games, games, 0.5, 3, 1, ("xreq_c",)),
-            ArmEvidence("bot:v1", baseline, games, games, None, 0, 0, ("xreq_b",)),
+            ArmEvidence(label, candidate, games, games, 0.5, 3, 1, requests or ("xreq_c",)),
+            ArmEvidence("bot:v1", baseline, games, games, None, 0, 0, requests or ("xreq_b",)),
         )
         judgement = judge(declaration, *arms, trust, verified=verified)
         return ABResult(
@@ -225,3 +226,18 @@ def test_reports_get_plain_data(result):
         ["better (attempt 1)"],
         None,
     )
+
+
+def test_many_requests_are_counted_in_every_line_and_listed_in_the_data(result):
+    ids = tuple(f"xreq_{i}" for i in range(30))
+    found = result(WORSE, requests=ids)
+    assert repr(found).endswith("seats verified; 30 requests, xreq_0 … xreq_29 against 30 requests, xreq_0 … xreq_29>")
+    message = str(raised_by(found.require))
+    assert "vote timeouts 1, 30 requests, xreq_0 … xreq_29" in message
+    assert "coworld xp-request episodes xreq_0 lists its games (and likewise 29 more requests" in message
+    assert "xreq_17" not in message
+    assert found.to_json()["judgement"]["candidate"]["request_ids"] == list(ids)
+
+
+def test_the_requests_of_a_few_looks_are_listed(result):
+    assert "requests xreq_1 xreq_2 xreq_3" in "\n".join(result(requests=("xreq_1", "xreq_2", "xreq_3")).lines())

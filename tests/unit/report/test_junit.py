@@ -70,3 +70,11 @@ def test_the_properties_survive_xml(compared):
     for name, value in properties(compared(), "run-1"):
         ET.SubElement(node, "property", name=name, value=value)
     assert len(ET.fromstring(ET.tostring(node))) == len(NAMES)
+
+
+def test_many_requests_are_counted_not_listed(compared):
+    result = compared()
+    result["judgement"]["candidate"]["request_ids"] = [f"xreq_{i}" for i in range(30)]
+    told = dict(properties(result, "run"))
+    assert told["evalharness.request_candidate"] == "30 requests, xreq_0 … xreq_29"
+    assert told["evalharness.request_baseline"] == "xreq_b"

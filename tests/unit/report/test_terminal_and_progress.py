@@ -201,3 +201,59 @@ def test_an_interrupted_run_tells_what_still_runs_and_how_to_go_on(report):
     assert any("still running on the server: candidate a:v1 xreq_1" in line for line in told)
     assert any("the same command goes on" in line for line in told)
     assert all(line.isprintable() for line in told)
+
+
+# ---------------------------------------------------- arms of many requests
+
+
+def one_of_many(what, number, **fields):
+    said = {"key": "k", "block": f"k.{number}", "request": f"xreq_{number}", "requests": 30}
+    return event(what, **{**said, **fields})
+
+
+def ended(done, total=30, **fields):
+    return {**event("ended", key="k", done=done, total=total, unit="pairs"), **fields}
+
+
+def told(events):
+    crowds = progress.Crowds()
+    return [progress.line(one) for one in events if crowds.wanted(one)]
+
+
+def test_an_arm_of_many_requests_is_told_as_a_whole():
+    events = [one_of_many(what, i) for i in range(30) for what in ("posted", "progress", "finished")]
+    assert told(events) == ["candidate keeper:v2: 30 requests to post, the first is xreq_0"]
+    again = [one_of_many("resumed", i) for i in range(3)]
+    assert told(again) == [
+        "candidate keeper:v2: goes on with its requests, xreq_0 and others; nothing was posted again"
+    ]
+
+
+@pytest.mark.parametrize("what", ["outage", "refused", "abandoned", "wedged", "answer_lost", "adopted"])
+def test_what_goes_wrong_in_many_requests_is_told_once(what):
+    assert len(told([one_of_many(what, i) for i in range(5)])) == 1
+
+
+def test_how_far_the_pairs_are_is_a_line_a_quarter():
+    lines = told([ended(done) for done in range(31)])
+    assert lines == [f"candidate keeper:v2: {done} of 30 pairs finished" for done in (8, 15, 23, 30)]
+    assert told([ended(12), ended(12), ended(11)]) == ["candidate keeper:v2: 12 of 30 pairs finished"]
+    assert told([ended(0)]) == []
+    assert len(told([ended(9, 9), ended(18, 18)])) == 2, "each look has a count of its own"
+
+
+def test_a_few_requests_are_told_one_by_one():
+    assert len(told([one_of_many("finished", i, requests=3) for i in range(3)])) == 3
+
+
+def test_only_the_last_share_is_told_in_a_quiet_run():
+    assert progress.is_change(ended(30))
+    assert not progress.is_change(ended(29))
+
+
+def test_many_requests_that_still_run_are_one_line():
+    events = [one_of_many("posted", i) for i in range(30)]
+    events += [one_of_many("finished", i) for i in range(10)]
+    assert open_requests(events) == ["candidate keeper:v2 20 requests, xreq_10 … xreq_29"]
+    events += [one_of_many("finished", i) for i in range(10, 28)]
+    assert open_requests(events) == ["candidate keeper:v2 xreq_28", "candidate keeper:v2 xreq_29"]

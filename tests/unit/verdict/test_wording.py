@@ -100,7 +100,10 @@ def test_other_lines_in_other_situations():
     text = "\n".join(found.summary_lines())
     assert "no overlap -> candidate above" in text
     assert "-> better by the overlap rule" in text
-    assert "missing        : 2 / 1 (holds: worst case better, best case better)" in text
+    assert (
+        "missing        : 2 (2 infrastructure) / 1 (1 infrastructure) (holds: worst case better, best case better)"
+        in text
+    )
     assert "exact p=0.053" in "\n".join(judged((7, 8, 8), (3, 8, 8)).summary_lines())
     assert "a true lift of 0.90 is not possible" in "\n".join(
         judged((15, 30, 30), (15, 30, 30), target_lift=0.9).summary_lines()
@@ -139,3 +142,20 @@ def test_what_is_report_only_promises_nothing():
     assert any(
         line.startswith("note           : the bayes rule is report only") for line in found.summary_lines()
     )
+
+
+def test_missing_games_are_told_with_their_causes():
+    candidate = ArmEvidence("new", 20, 28, 30, unknown=1)
+    baseline = ArmEvidence("old", 15, 29, 30, unknown=1)
+    found = judge(Declaration("better"), candidate, baseline)
+    assert "missing        : 2 (1 infrastructure, 1 unknown) / 1 (1 unknown)" in "\n".join(found.summary_lines())
+
+
+def test_an_untrustworthy_comparison_tells_the_causes_too():
+    found = judge(Declaration("better"), ArmEvidence("new", 20, 20, 30, unknown=10), ArmEvidence("old", 15, 30, 30))
+    assert found.summary_lines()[-1] == "missing        : 10 (10 unknown) / 0"
+
+
+def test_the_first_line_names_all_checks_that_were_made():
+    found = judged((26, 30, 30), (15, 30, 30), verified=("seats", "seeds"))
+    assert found.headline("A/B crew").endswith("seats and seeds verified")
