@@ -47,7 +47,10 @@ def distinct(episodes: Sequence[EpisodeRecord]) -> int | None:
 
 def shared(first: Sequence[EpisodeRecord], second: Sequence[EpisodeRecord]) -> int:
     """How many games of one arm are also in the other: by id, or by seed and results whoever sat in the tested seat."""
-    ids, games = ({one.id for one in arm} for arm in (first, second)), [_played(arm) for arm in (first, second)]
+    ids, games = (
+        ({one.id for one in arm} for arm in (first, second)),
+        [_played(arm) for arm in (first, second)],
+    )
     return len(set.intersection(*ids)) + len(games[0] & games[1])
 
 

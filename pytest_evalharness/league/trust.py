@@ -186,10 +186,14 @@ def _seed_problem(asked: int | None, episode: EpisodeRecord) -> str:
 def _seed_sets(records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
     """The arms asked for the same seeds in the same order, each once: else a pair is no pair, or counts twice."""
     candidate, baseline = ([asked.seed for asked, _ in records[side].by_request()] for side in SIDES)
-    apart = [place for place, pair in enumerate(zip(candidate, baseline, strict=False), 1) if len({*pair}) > 1]
+    apart = [
+        place for place, pair in enumerate(zip(candidate, baseline, strict=False), 1) if len({*pair}) > 1
+    ]
     if apart or len(candidate) != len(baseline):
         detail = f"the arms asked for {len(candidate)} and {len(baseline)} seeds"
-        yield Finding(Reason.SEEDS, f"{detail}, unequal in pair {_some(map(str, apart))}" if apart else detail)
+        yield Finding(
+            Reason.SEEDS, f"{detail}, unequal in pair {_some(map(str, apart))}" if apart else detail
+        )
     if len({*candidate}) < len(candidate):
         yield Finding(Reason.SEEDS, f"{len(candidate)} pairs have only {len({*candidate})} different seeds")
 

@@ -117,5 +117,9 @@ def open_requests(events: Iterable[Mapping[str, Any]]) -> list[str]:
         arms.setdefault(who, []).append(request)
     told = []
     for who, requests in arms.items():
-        told += [f"{who} {one}" for one in requests] if len(requests) < MANY else [f"{who} {requests_told(requests)}"]
+        told += (
+            [f"{who} {one}" for one in requests]
+            if len(requests) < MANY
+            else [f"{who} {requests_told(requests)}"]
+        )
     return told

@@ -156,7 +156,9 @@ class SequentialQuestion:
         guess = self._guess(rate) * _MORE[self._declared.rule]
         if self._declared.rule is not Rule.ALWAYS_VALID and guess <= _COUNTED_UP_TO:
             return Needed(power.smallest_from(lambda games: self._right(rate, games), guess))
-        if self._declared.rule is not Rule.ALWAYS_VALID or (self._correlation is not None and guess > _COUNTED_UP_TO):
+        if self._declared.rule is not Rule.ALWAYS_VALID or (
+            self._correlation is not None and guess > _COUNTED_UP_TO
+        ):
             return Needed(math.ceil(guess), counted=False)
         found = _first(lambda games: self._right(rate, games) >= power.POWER, math.ceil(guess))
         return Needed(found, counted=False)

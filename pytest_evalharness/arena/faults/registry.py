@@ -10,7 +10,9 @@ from typing import Any
 _MOST_SECONDS = 86_400.0
 _MOST_TIMES = 1_000_000
 _SEAT = re.compile(r"(?P<seat>[0-7])(?::(?P<policy>[^:\s]+:v[1-9][0-9]*))?")
-_GAMES = re.compile(r"(?P<count>[1-9][0-9]{0,5}):(?P<policy>[^:\s]+:v[1-9][0-9]*)(?::(?P<error>[a-z_]{1,40}))?")
+_GAMES = re.compile(
+    r"(?P<count>[1-9][0-9]{0,5}):(?P<policy>[^:\s]+:v[1-9][0-9]*)(?::(?P<error>[a-z_]{1,40}))?"
+)
 
 
 class FaultSpecError(ValueError):

@@ -9,7 +9,6 @@ from typing import Any
 
 from pytest_evalharness.arena.league.world import Coworld, Version
 
-
 PLAYER_ERROR = "player_error"
 """The error type that blames a seat. Only a fault brings it about: policies of the cast do not break."""
 

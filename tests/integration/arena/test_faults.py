@@ -220,7 +220,10 @@ def test_games_of_one_policy_fail_each_once_over_all_requests(arena):
     first, second = arena.play(arena.body()), arena.play(arena.body(num_episodes=3))
     other = arena.play(arena.body(["keeper:v2", "rival:v3", *arena.field(6)]))
 
-    told = [(each["error_type"], each["failed_policy_index"]) for each in [*first["episodes"], *second["episodes"]]]
+    told = [
+        (each["error_type"], each["failed_policy_index"])
+        for each in [*first["episodes"], *second["episodes"]]
+    ]
     assert told == [("player_error", 0)] * 3 + [("platform_error", None), (None, None)]
     blamed = first["episodes"][0]
     assert arena.get(f"/v2/episode-requests/{blamed['id']}/artifacts/error-info")["failed_policy_index"] == 0
@@ -228,7 +231,9 @@ def test_games_of_one_policy_fail_each_once_over_all_requests(arena):
     assert arena.stranger.get("/_arena/faults").json()["active"] == []
 
 
-@pytest.mark.parametrize("spec", ["fail-games=0:a:v1", "fail-games=1:a", "fail-games=a:v1", "fail-games=1:a:v1:X"])
+@pytest.mark.parametrize(
+    "spec", ["fail-games=0:a:v1", "fail-games=1:a", "fail-games=a:v1", "fail-games=1:a:v1:X"]
+)
 def test_games_to_fail_need_a_number_and_a_policy(arena, spec):
     assert arena.stranger.post("/_arena/faults", json={"spec": spec}).status_code == 422
 

@@ -1,5 +1,7 @@
 """A field that is frozen once, looked at again before a POST, and frozen anew if it moved on before anything was sent."""
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_evalharness.base.clock import SystemClock
@@ -7,6 +9,7 @@ from pytest_evalharness.errors import FieldUnavailable
 from pytest_evalharness.league.freeze import Freezer
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.ownership import Owner
+from pytest_evalharness.verdict.claim import Declaration
 
 
 class League:
@@ -91,3 +94,31 @@ def test_looking_again_costs_one_question_a_roster(freezer, league, plan):
     runner.revalidate(
         frozen.roster
     )  # both arms are posted at the same moment: the second one need not ask again
+
+
+def seeds_of(frozen):
+    """The seeds of both arms, which are the same."""
+    arms = [[block.seed for block in frozen.arms[side].blocks] for side in ("candidate", "baseline")]
+    assert arms[0] == arms[1]
+    return arms[0]
+
+
+def test_seeds_are_the_same_in_both_arms_and_other_ones_at_every_further_look(freezer, plan):
+    paired = replace(plan, declaration=Declaration("better", pairing="seed"))
+    claim = replace(plan, declaration=Declaration("not_worse", pairing="seed"))
+    first = freezer("run-1")
+    drawn = seeds_of(first.freeze(paired, "case", fresh=False))
+    assert (
+        seeds_of(first.freeze(claim, "other", fresh=False)) == drawn
+    )  # two claims of a run share their arms
+    assert seeds_of(freezer("run-2").freeze(paired, "case", fresh=False)) == drawn
+    further = seeds_of(freezer("run-3").freeze(replace(paired, ticks=9_999), "case", fresh=True))
+    assert further == drawn  # another question is no further look at this one
+
+
+def test_a_fresh_attempt_draws_other_seeds(freezer, plan, monkeypatch):
+    paired = replace(plan, declaration=Declaration("better", pairing="seed"))
+    drawn = seeds_of(freezer("run-1").freeze(paired, "case", fresh=False))
+    again = freezer("run-2")
+    monkeypatch.setattr("pytest_evalharness.league.freeze.no_longer_live", lambda roster, _: roster.opponents)
+    assert not set(seeds_of(again.freeze(paired, "case", fresh=True))) & set(drawn)

@@ -102,7 +102,10 @@ def test_pairs_are_announced_with_both_outlooks(lines):
     assert "16 requests at one time: at most 27 min 47 s of play" in text
     for correlation, lift in (("0", "0.34"), ("0.3", "0.29")):
         place = told.index(f"pairs      if the two games of a pair correlate by {correlation}:")
-        assert told[place + 1] == f"power      from a rate of 0.5: 30 pairs find a lift of {lift} with 80 % power"
+        assert (
+            told[place + 1]
+            == f"power      from a rate of 0.5: 30 pairs find a lift of {lift} with 80 % power"
+        )
 
 
 @pytest.mark.parametrize(

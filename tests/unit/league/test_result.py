@@ -231,7 +231,9 @@ def test_reports_get_plain_data(result):
 def test_many_requests_are_counted_in_every_line_and_listed_in_the_data(result):
     ids = tuple(f"xreq_{i}" for i in range(30))
     found = result(WORSE, requests=ids)
-    assert repr(found).endswith("seats verified; 30 requests, xreq_0 … xreq_29 against 30 requests, xreq_0 … xreq_29>")
+    assert repr(found).endswith(
+        "seats verified; 30 requests, xreq_0 … xreq_29 against 30 requests, xreq_0 … xreq_29>"
+    )
     message = str(raised_by(found.require))
     assert "vote timeouts 1, 30 requests, xreq_0 … xreq_29" in message
     assert "coworld xp-request episodes xreq_0 lists its games (and likewise 29 more requests" in message
@@ -240,4 +242,6 @@ def test_many_requests_are_counted_in_every_line_and_listed_in_the_data(result):
 
 
 def test_the_requests_of_a_few_looks_are_listed(result):
-    assert "requests xreq_1 xreq_2 xreq_3" in "\n".join(result(requests=("xreq_1", "xreq_2", "xreq_3")).lines())
+    assert "requests xreq_1 xreq_2 xreq_3" in "\n".join(
+        result(requests=("xreq_1", "xreq_2", "xreq_3")).lines()
+    )

@@ -385,7 +385,11 @@ def test_the_arms_must_have_asked_for_the_same_seeds_each_once(pairs, make, chan
         arms[side] = replace(arms[side], blocks=tuple(blocks))
     records = {side: make.paired_record(arms[side], make.paired_games(arms[side])) for side in SIDES}
     detail = told_of(findings(arms, records, paired=True), Reason.SEEDS).detail
-    told = {"order": "unequal in pair 1, 2", "one": "unequal in pair 1", "twice": "4 pairs have only 3 different seeds"}
+    told = {
+        "order": "unequal in pair 1, 2",
+        "one": "unequal in pair 1",
+        "twice": "4 pairs have only 3 different seeds",
+    }
     assert told[change] in detail
 
 
@@ -406,10 +410,13 @@ def test_a_request_that_came_to_nothing_lists_no_episode(pairs, make):
         "baseline": make.paired_record(arms["baseline"], make.paired_games(arms["baseline"])),
     }
     assert findings(arms, records, paired=True) == []
-    records["candidate"] = make.paired_record(arms["candidate"], games)  # a completed request lists its episode
-    assert "4 episodes were asked for, the server lists 3" in one(
-        findings(arms, records, paired=True), Reason.NOT_TERMINAL
-    ).detail
+    records["candidate"] = make.paired_record(
+        arms["candidate"], games
+    )  # a completed request lists its episode
+    assert (
+        "4 episodes were asked for, the server lists 3"
+        in one(findings(arms, records, paired=True), Reason.NOT_TERMINAL).detail
+    )
 
 
 def test_a_failed_episode_beside_the_one_that_was_played_in_its_place_is_no_fault(pairs, make):

@@ -202,6 +202,13 @@ def test_results_that_never_come(client, clock):
     assert client(routes={}).episode_results("ereq_1", late_seconds=0.0) is None
 
 
+def test_why_an_episode_failed(client):
+    path = "/v2/episode-requests/ereq_1/artifacts/error-info"
+    told = {"error_type": "player_error", "failed_policy_index": 3}
+    assert client(routes={path: told}).episode_error_info("ereq_1") == told
+    assert client(routes={}).episode_error_info("ereq_1", late_seconds=0.0) is None
+
+
 @pytest.mark.parametrize("body", ["[1]", "7", '"x"', "null"])
 def test_results_are_an_object(client, wire, body):
     with pytest.raises(NotTheService, match="is no object"):

@@ -148,11 +148,15 @@ def test_missing_games_are_told_with_their_causes():
     candidate = ArmEvidence("new", 20, 28, 30, unknown=1)
     baseline = ArmEvidence("old", 15, 29, 30, unknown=1)
     found = judge(Declaration("better"), candidate, baseline)
-    assert "missing        : 2 (1 infrastructure, 1 unknown) / 1 (1 unknown)" in "\n".join(found.summary_lines())
+    assert "missing        : 2 (1 infrastructure, 1 unknown) / 1 (1 unknown)" in "\n".join(
+        found.summary_lines()
+    )
 
 
 def test_an_untrustworthy_comparison_tells_the_causes_too():
-    found = judge(Declaration("better"), ArmEvidence("new", 20, 20, 30, unknown=10), ArmEvidence("old", 15, 30, 30))
+    found = judge(
+        Declaration("better"), ArmEvidence("new", 20, 20, 30, unknown=10), ArmEvidence("old", 15, 30, 30)
+    )
     assert found.summary_lines()[-1] == "missing        : 10 (10 unknown) / 0"
 
 
