@@ -1,5 +1,6 @@
 """What the pages list is what the code has, and numbers are computed again."""
 
+import math
 import re
 import runpy
 
@@ -16,9 +17,10 @@ from pytest_evalharness.plugin import fixtures, marks
 from pytest_evalharness.report.junit import properties
 from pytest_evalharness.report.model import EXIT_WORDS
 from pytest_evalharness.settings import BY_KEY
-from pytest_evalharness.stats import power
+from pytest_evalharness.stats import difference, paired_power, power
 from pytest_evalharness.verdict.chances import outcome_chances
 from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.pair_chances import paired_chances
 from pytest_evalharness.verdict.words import Claim, Decision, Rule, Verdict
 
 RATES = "docs/explanation/true-rates.md"
@@ -134,6 +136,34 @@ def test_the_calibration_that_is_shown_is_the_one_that_is_played(pages, capsys):
     shown = next(b for b in pages["docs/how-to.md"].blocks("text") if b.text.startswith("200 A/A"))
     assert main(["calibrate", "--runs", "200"]) == 0
     assert capsys.readouterr().out == shown.text
+
+
+def test_the_table_of_pairs_is_exact(pages):
+    heads = ["0", ".1", ".3", ".6"]
+    paired, independent = pages["docs/how-to.md"].table("correlation in a pair")
+    declared = Declaration("better", pairing="seed")
+    for head, as_pairs, as_arms in zip(heads, paired[1:], independent[1:], strict=True):
+        phi = number(head)
+        found = paired_chances(declared, 0.7, 0.5, 30, phi).decisions[Decision.MET]
+        assert number(as_pairs) == round(found, 3)
+        assert number(as_arms) == round(_ignoring_pairing(0.7, 0.5, 30, phi), 3)
+
+
+def _ignoring_pairing(p_c, p_b, pairs, phi):
+    """How often pairs are told better by the score test of independent arms: every table of pairs, weighted."""
+    only_c, only_b = paired_power.pair_rates(p_c, p_b, phi)
+    both = p_c - only_c
+    rates = both, only_c, only_b, 1.0 - both - only_c - only_b
+    total = 0.0
+    for a in range(pairs + 1):
+        for b in range(pairs + 1 - a):
+            for c in range(pairs + 1 - a - b):
+                if b <= c or difference.score_p(a + b, pairs, a + c, pairs) > 0.05:
+                    continue
+                e = pairs - a - b - c
+                ways = math.factorial(pairs) / math.prod(map(math.factorial, (a, b, c, e)))
+                total += ways * math.prod(rate**n for rate, n in zip(rates, (a, b, c, e), strict=True))
+    return total
 
 
 def test_every_rule_is_explained(pages):
