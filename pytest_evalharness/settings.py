@@ -261,6 +261,13 @@ SETTINGS: tuple[Setting, ...] = (
         kind=Kind.SWITCH,
     ),
     Setting(
+        "multiplicity",
+        _choice("holm", "none"),
+        "holm",
+        "how p-values are adjusted for the cases that are tested together: `holm`, or `none` at all",
+        metavar="holm|none",
+    ),
+    Setting(
         "inconclusive",
         _choice("exit", "fail", "pass"),
         "exit",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.league.arms import BASELINE, CANDIDATE, SIDES
+from pytest_evalharness.league.family import Settled
 from pytest_evalharness.league.freeze import Frozen
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord, Outcome
@@ -136,38 +137,38 @@ def turns_of(outcomes: Sequence[Sequence[Outcome]]) -> tuple[Turn, ...]:
 
 def concluded(
     case: Case,
-    judgement: Judgement,
+    alone: Judgement,
     blocks: Mapping[str, list[Block]],
+    settle: Callable[[], Settled],
     *,
     ledger: Ledger,
     clock: Clock,
-    run_id: str,
     began: float,
 ) -> ABResult:
-    """Write a verdict down beside the earlier ones, and put together what the test case gets.
+    """Put together what the test case gets.
 
     Args:
         case: what was judged.
-        judgement: the verdict.
+        alone: its judgement outside of any family.
         blocks: the finished blocks of each arm.
+        settle: judges it among the claims that are tested together, once all of them have ended.
         ledger: where verdicts are kept.
         clock: tells how old the evidence is.
-        run_id: the run that judges.
-        began: when that run began; evidence that was complete before was brought by an earlier one.
+        began: when the run that judges began; evidence that was complete before was brought by an earlier one.
     """
     comparison = case.frozen.comparison
     assert comparison is not None
     ended = max(block.finished_at or 0.0 for side in SIDES for block in blocks[side])
-    ledger.record_verdict(comparison.id, run_id, judgement.to_json())
     return ABResult(
         name=f"{'A/A' if case.plan.aa else 'A/B'} {case.plan.role}",
         plan=case.plan,
-        judgement=judgement,
+        alone=alone,
         roster=case.frozen.roster,
         records=case.records,
         attempt=comparison.attempt,
         earlier=_earlier(ledger, comparison),
         age=max(0.0, clock.now() - ended) if ended < began else None,
+        settle=settle,
     )
 
 

@@ -9,18 +9,31 @@ from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.drive import AT_ONCE
+from pytest_evalharness.league.family import standing_of
 from pytest_evalharness.league.plan import TICKS_PER_SECOND, Budgets, ComparisonPlan
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.seats import SEATS
-from pytest_evalharness.verdict.plan_wording import aa_lines, power_lines
+from pytest_evalharness.ledger.families import Standing
+from pytest_evalharness.verdict.family_power import family_power
+from pytest_evalharness.verdict.plan_wording import aa_lines, family_line, power_lines
 from pytest_evalharness.verdict.planning import outlook
 
 _CORRELATIONS = (0.0, 0.3)
 """How alike two games of a pair may be: not at all, and as much as where a seed fixes map and tasks but not the timing."""
 
 
-def lines(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets: Budgets) -> Iterator[str]:
-    """The plan of one comparison, a line at a time. Names of players are made harmless."""
+def lines(
+    plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets: Budgets, *, claims: int = 1
+) -> Iterator[str]:
+    """The plan of one comparison, a line at a time. Names of players are made harmless.
+
+    Args:
+        plan: what was asked.
+        roster: the field.
+        arms: who would sit where.
+        budgets: how long the arms may take.
+        claims: how many claims are tested together.
+    """
     declared = plan.declaration
     margin = f" within {declared.margin:.2f}" if declared.margin is not None else ""
     by = (
@@ -45,6 +58,8 @@ def lines(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets
     )
     yield _wall_clock(plan)
     yield from _outlooks(plan)
+    if claims > 1 and not plan.aa and standing_of(declared) is Standing.MEMBER:
+        yield family_line(family_power(declared, claims, plan.episodes))
 
 
 def _arms(plan: ComparisonPlan) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from pytest_evalharness.errors import (
     Untrustworthy,
     UsageError,
 )
+from pytest_evalharness.league.family import Settled, Together
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.roster import Roster
@@ -21,6 +22,7 @@ from pytest_evalharness.report.model import MANY, SCOPE, remarks, requests_told
 from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import Judgement
+from pytest_evalharness.verdict.needs import games_among
 from pytest_evalharness.verdict.words import Decision, Reason, Verdict
 
 
@@ -28,27 +30,54 @@ from pytest_evalharness.verdict.words import Decision, Reason, Verdict
 class ABResult:
     """What a comparison found. `require()` is the way to use it.
 
+    Whoever asks for the verdict, in whichever way, waits until every claim that is tested together with it has ended. The
+    evidence itself (`candidate`, `baseline`, `records`) waits for nobody.
+
     Attributes:
         name: what was compared, for people (`A/B crew`).
         plan: what was asked for.
-        judgement: the verdict, the numbers and every reason.
+        alone: the judgement as if no other claim had been tested. It decides nothing but trust.
         roster: the frozen field.
         records: everything the episodes left, by arm.
         attempt: 1 for the first look at this question, 2 for the next, …
         earlier: the verdicts of earlier attempts, oldest first; a later one never replaces them.
         age: seconds since the evidence was complete if it was read again, or None if this run brought it.
+        settle: judges it among the claims that are tested together, once all of them have ended; None if there are none.
         consumed: whether the case has looked at the verdict.
     """
 
     name: str
     plan: ComparisonPlan
-    judgement: Judgement
+    alone: Judgement
     roster: Roster
     records: Mapping[str, ArmRecord]
     attempt: int = 1
     earlier: tuple[str, ...] = ()
     age: float | None = None
+    settle: Callable[[], Settled] | None = field(default=None, repr=False, compare=False)
     consumed: bool = field(default=False, repr=False)
+    _settled: Settled | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def settled(self) -> Settled:
+        """The judgement that no other case can change any more, and the family it was made in.
+
+        Raises:
+            EvalHarnessError: the others cannot be waited for.
+        """
+        if self._settled is None:
+            self._settled = Settled(self.alone) if self.settle is None else self.settle()
+        return self._settled
+
+    @property
+    def judgement(self) -> Judgement:
+        """The verdict, the numbers and every reason."""
+        return self.settled.judgement
+
+    @property
+    def together(self) -> Together | None:
+        """The family it was judged in; None outside of any."""
+        return self.settled.together
 
     @property
     def verdict(self) -> Verdict:
@@ -59,12 +88,12 @@ class ABResult:
     @property
     def candidate(self) -> ArmEvidence:
         """The candidate arm's numbers."""
-        return self.judgement.candidate
+        return self.alone.candidate
 
     @property
     def baseline(self) -> ArmEvidence:
         """The baseline arm's numbers."""
-        return self.judgement.baseline
+        return self.alone.baseline
 
     @property
     def headline(self) -> str:
@@ -93,7 +122,7 @@ class ABResult:
             Untrustworthy: a trust check failed; nothing else is said.
         """
         __tracebackhide__ = True
-        if self.judgement.verdict is Verdict.UNTRUSTWORTHY:
+        if self.alone.verdict is Verdict.UNTRUSTWORTHY:
             error = self._refusal(())
             assert error is not None
             raise error
@@ -147,11 +176,24 @@ class ABResult:
             return (
                 f'declare a rule that decides, such as rule="score": the {declared.rule} rule is report only'
             )
+        if any(reason.reason is Reason.FAMILY for reason in self.judgement.reasons):
+            return self._larger_family()
         needed, asked = self.judgement.required_n.under(declared.rule), self.plan.episodes
         lift = f"{declared.target_lift:.2f}"
         if asked >= LARGEST_REQUEST or needed is None:
             return f"accept that {asked} games cannot tell; a true lift of {lift} needs {needed or 'more'} an arm"
         return f"--eval-num {min(max(needed, asked), LARGEST_REQUEST)} asks again with more games ({needed} for a true lift of {lift})"
+
+    def _larger_family(self) -> str:
+        """What would decide a claim that would have been decided alone."""
+        judgement, asked = self.judgement, self.plan.episodes
+        needed = games_among(judgement)
+        fewer = "declare fewer claims together in a new run (--eval-fresh)"
+        kept = f"the games that were played stay in their family of {judgement.family}"
+        if asked >= LARGEST_REQUEST or needed is None:
+            return f"{fewer}; {kept}"
+        lift = f"{needed} for a true lift of {self.plan.declaration.target_lift:.2f} among as many claims"
+        return f"--eval-num {min(max(needed, asked + 1), LARGEST_REQUEST)} asks again with more games ({lift}), or {fewer}; {kept}"
 
     def lines(self) -> list[str]:
         """The numbers under the headline, for people, and what must be known beside them.
@@ -183,6 +225,7 @@ class ABResult:
             "headline": self.headline,
             "lines": self._numbers(),
             "judgement": self.judgement.to_json(),
+            "family": None if self.together is None else self.together.to_json(),
             "plan": self.plan.to_json(),
             "roster": self.roster.to_json(),
             "attempt": self.attempt,

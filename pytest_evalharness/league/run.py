@@ -14,6 +14,7 @@ from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.blocks import blocks_of_look
 from pytest_evalharness.league.context import Context
 from pytest_evalharness.league.drive import AT_ONCE, BlockDriver
+from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Settled
 from pytest_evalharness.league.freeze import Freezer, Frozen
 from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
@@ -25,6 +26,7 @@ from pytest_evalharness.ledger.states import BlockState
 from pytest_evalharness.observatory.client import Observatory
 from pytest_evalharness.observatory.resolve import ResolvedPolicy
 from pytest_evalharness.report.model import MANY, requests_told
+from pytest_evalharness.verdict.judgement import Judgement
 
 _FIRST_LOOK, _LAST_LOOK = 0.02, 0.5
 _JOIN_SECONDS = 3.0
@@ -74,6 +76,8 @@ class LeagueRun:
         options: what belongs to the run.
         stop: set by `close`; whoever waits for the server on this run's behalf may share it.
         on_wait: called between two looks at the journal, in the thread that waits.
+        family: the claims that are tested together; None if each case is judged by itself.
+        on_notice: told what every reader of a report must know.
     """
 
     def __init__(
@@ -86,6 +90,8 @@ class LeagueRun:
         options: RunOptions,
         stop: threading.Event,
         on_wait: Callable[[], None] = lambda: None,
+        family: FamilyPlan | None = None,
+        on_notice: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._ledger = ledger
         self._observatory = observatory
@@ -99,6 +105,7 @@ class LeagueRun:
         self._told: dict[str, tuple[int, int]] = {}
         self._stop = stop
         self._launched = False
+        self.family = FamilyJudge(ledger, options.run_id, family, self._evidence, on_notice)
         noted = ledger.run_began(options.run_id)
         self._began = clock.now() if noted is None else noted
 
@@ -151,9 +158,10 @@ class LeagueRun:
         """Post every arm of the plan that nobody has posted, all at once."""
         if self._launched:
             return
+        frozen = {case: self._prepare(case).frozen for case in self._entries}
+        comparisons = {case: one.comparison for case, one in frozen.items() if one is not None}
+        self.family.fix({case: one.id for case, one in comparisons.items() if one is not None})
         self._launched = True
-        for case in self._entries:
-            self._prepare(case)
         for entry in self._entries.values():
             if entry.frozen is not None:
                 self._take_work(entry.plan, entry.frozen, self._look(entry))
@@ -226,15 +234,37 @@ class LeagueRun:
 
     def _finished(self, entry: Entry) -> ABResult:
         case, blocks = self._played(entry)
+        comparison = case.frozen.comparison
+        assert comparison is not None
+        alone = case.judge()
+
+        def settle() -> Settled:
+            if self.family.concerns(comparison.id):
+                self._launch_all()
+            settled = self.family.settle(comparison.id, entry.name, alone, case.judge)
+            self._record(comparison.id, settled.judgement)
+            return settled
+
+        # Whoever is handed evidence has seen it, though the others may not have ended yet.
+        self._record(comparison.id, self.family.provisional(comparison.id, entry.name, alone, case.judge))
         return concluded(
-            case,
-            case.judge(),
-            blocks,
-            ledger=self._ledger,
-            clock=self._clock,
-            run_id=self._options.run_id,
-            began=self._began,
+            case, alone, blocks, settle, ledger=self._ledger, clock=self._clock, began=self._began
         )
+
+    def _record(self, comparison_id: str, judgement: Judgement) -> None:
+        self._ledger.record_verdict(comparison_id, self._options.run_id, judgement.to_json())
+
+    def _evidence(self, case: str) -> Evidence:
+        """Wait until a case's comparison has ended, well or badly; its judgement outside of any family, or its failure."""
+        entry = self._entries[case]
+        try:
+            return self._played(entry)[0].judge()
+        except Exception as error:
+            blocks = self._blocks(entry.plan, entry.ready(), self._look(entry))
+            ended = any(self._failure_of(side, block) for side in SIDES for block in blocks[side])
+            if not ended:
+                raise  # it is this process that cannot go on waiting
+            return error
 
     def _played(self, entry: Entry) -> tuple[Case, dict[str, list[Block]]]:
         """Wait for a comparison, look by look, until one decides it or the last is taken."""
@@ -248,14 +278,15 @@ class LeagueRun:
             case = Case.read(plan, frozen, blocks, look=look, unplanned_looks=unplanned)
             if not plan.declaration.looks:
                 return case, blocks
-            if self._decided(comparison.id, case):
+            if self._decided(comparison.id, case, entry.name):
                 self._ledger.stop(comparison.id)
                 return case, blocks
 
-    def _decided(self, comparison_id: str, case: Case) -> bool:
+    def _decided(self, comparison_id: str, case: Case, name: str) -> bool:
         """Take a planned look, and tell whether it ended the comparison."""
         last = case.look == len(case.plan.declaration.looks) - 1
-        judgement = case.judge()
+        # What stops now must stand in the end, whatever the claims that are tested with it bring.
+        judgement = case.judge(self.family.assumed(comparison_id, name))
         decided = last or bool(case.found()) or judgement.settled
         seen = {"decision": judgement.decision.value, "verdict": judgement.verdict.value}
         taken = self._ledger.looks.take(

@@ -12,6 +12,7 @@ from pytest_evalharness.base.database import Run
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.ledger import claims, leases
 from pytest_evalharness.ledger.access import Access
+from pytest_evalharness.ledger.families import Families, inherit
 from pytest_evalharness.ledger.keys import new_token, plan_key
 from pytest_evalharness.ledger.leases import Lease
 from pytest_evalharness.ledger.looks import Looks
@@ -45,6 +46,7 @@ class Ledger:
     Attributes:
         looks: every time results were read.
         questions: what was declared, and when.
+        families: which claims are tested together.
 
     Every method raises `JournalUnavailable` when the file cannot be read or written.
     """
@@ -54,6 +56,7 @@ class Ledger:
         self._storage = access.storage
         self.looks = Looks(access)
         self.questions = Questions(access)
+        self.families = Families(access)
 
     @classmethod
     def open(
@@ -175,6 +178,8 @@ class Ledger:
                     self._access.clock.now(),
                     question_key(plan),
                 )
+                if supersede is not None:
+                    inherit(run, name, supersede)
             if fresh:
                 given = dump({"comparison": name})
                 run(_GIVE, "fresh", f"{key}:{run_id}", given)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_evalharness.errors import UsageError
+from pytest_evalharness.plugin import together
 from pytest_evalharness.plugin.marks import MARK_HELP, UMBRELLA, mark_of, plan_of, validate
 from pytest_evalharness.plugin.session import EvalSession, is_worker, session_of
 from pytest_evalharness.settings import unknown_variables
@@ -39,6 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         except UsageError as error:
             _refuse(config, items, error)
             return
+    together.gather(config, items)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -54,6 +56,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         run = session_of(config)
         make_plans(run, cases)
+        run.family = together.family_plan(run, config, {item.nodeid for item in cases})
     except UsageError as error:
         _refuse(config, session.items, error)
         return

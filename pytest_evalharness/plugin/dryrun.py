@@ -64,20 +64,23 @@ def preview(config: pytest.Config, run: EvalSession) -> int:
     """Print every case's plan; returns how many could not be resolved."""
     from pytest_evalharness.league import preview as text
 
-    unresolved = 0
+    unresolved, told = 0, list(run.all_notices)
     for nodeid, plan in run.plans.items():
         _write(config, f"{nodeid}:", bold=True)
         try:
             planned = run.league.preview(nodeid)
             budgets = run.league.budgets(plan)
+            family = run.league.family
+            claims, notes = family.size(), family.notes()
         except EvalHarnessError as error:
             unresolved += 1
             for line in str(error).splitlines():
                 _write(config, f"  {line}", red=True)
             continue
-        for line in text.lines(plan, planned.roster, planned.arms, budgets):
+        for line in text.lines(plan, planned.roster, planned.arms, budgets, claims=claims):
             _write(config, f"  {line}")
-    for notice in run.all_notices:
+        told += [note for note in notes if note not in told]
+    for notice in told:
         _write(config, f"note: {notice}")
     _write(
         config,

@@ -104,6 +104,21 @@ def plan_of(
     return plan, overridden
 
 
+def declaration_of(nodeid: str, words: Mapping[str, Any], settings: Settings) -> Declaration:
+    """What a case declares, whoever is to play; arguments as for `plan_of`.
+
+    Raises:
+        UsageError: a value is wrong.
+    """
+    from pytest_evalharness.league.plan import DEFAULT_EPISODES
+
+    get = _reader(nodeid, words, settings, [])
+    try:
+        return _declaration(words, get, DEFAULT_EPISODES if get("episodes") is None else get("episodes"))
+    except (ValueError, TypeError) as problem:
+        raise _wrong(nodeid, str(problem)) from None
+
+
 def _reader(
     nodeid: str, words: Mapping[str, Any], settings: Settings, overridden: list[str]
 ) -> Callable[[str], Any]:

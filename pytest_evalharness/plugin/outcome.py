@@ -155,7 +155,12 @@ def put(item: pytest.Item, report: pytest.TestReport, name: str, value: object) 
 def attach(item: pytest.Item, report: pytest.TestReport) -> None:
     """Attach what the case found to its report: properties for JUnit, the whole record for our own files."""
     results = results_of(item)
-    if not results:
+    try:
+        told = [result.to_json() for result in results]
+    except EvalHarnessError as error:  # the others cannot be waited for, and a verdict without them is none
+        report.sections.append(("evalharness", str(error)))
+        told = []
+    if not told:
         if mark_of(item) is not None:  # even a refused case names where it would have played
             run = session_of(item.config)
             put(item, report, PREFIX + "server", run.identity)
@@ -165,10 +170,10 @@ def attach(item: pytest.Item, report: pytest.TestReport) -> None:
 
     from pytest_evalharness.report.junit import properties
 
-    for name, value in properties(results[-1].to_json(), session_of(item.config).run_id):
+    for name, value in properties(told[-1], session_of(item.config).run_id):
         put(item, report, name, value)
     # An extra attribute of exact strings crosses from a worker like any other field of the report.
-    vars(report)[RESULTS] = json.dumps([result.to_json() for result in results])
+    vars(report)[RESULTS] = json.dumps(told)
 
 
 def outcome_of(report: pytest.TestReport) -> str:

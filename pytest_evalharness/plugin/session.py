@@ -16,6 +16,7 @@ from pytest_evalharness.plugin.options import settings_of
 from pytest_evalharness.settings import EMBEDDED, Settings
 
 if TYPE_CHECKING:
+    from pytest_evalharness.league.family import FamilyPlan
     from pytest_evalharness.league.plan import ComparisonPlan
     from pytest_evalharness.league.result import ABResult
     from pytest_evalharness.league.run import LeagueRun
@@ -34,6 +35,7 @@ class EvalSession:
         run_id: the run's name; the same in the controller and all its workers.
         settings: every setting, resolved.
         plans: the selected cases and what they ask.
+        family: the claims that are tested together; None if each is judged by itself.
         notices: what was noticed on the way: overrides, variables that are no settings.
         found: what the case that runs now has found.
     """
@@ -52,6 +54,7 @@ class EvalSession:
         self.events = EventLog(self.folder / "events.jsonl")
         self.clock = SystemClock()
         self.plans: dict[str, ComparisonPlan] = {}
+        self.family: FamilyPlan | None = None
         self.notices: list[str] = []
         self.on_wait: Callable[[], None] = lambda: None
         self._given_api: str = worker.get("api", "")
@@ -67,6 +70,14 @@ class EvalSession:
     def begin_case(self) -> None:
         """Another case begins: what earlier ones found explains nothing in it."""
         self.found.clear()
+
+    def notice(self, text: str) -> None:
+        """Note what every reader of a report must know; a worker tells its controller, who writes them."""
+        if text in self.notices:
+            return
+        self.notices.append(text)
+        if is_worker(self.config):
+            self.events.append("notice", text=text)
 
     @property
     def all_notices(self) -> tuple[str, ...]:
@@ -199,6 +210,8 @@ class EvalSession:
                 ),
                 on_wait=self._waiting,
                 stop=self._stop,
+                family=self.family,
+                on_notice=self.notice,
             )
             for case, plan in self.plans.items():
                 self._league.add(case, plan)

@@ -32,6 +32,9 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         "ci_low": judged["ci"][0],
         "ci_high": judged["ci"][1],
         "p": judged["p"],
+        "p_gate": judged.get("p_gate"),
+        "p_adjusted": judged.get("p_adjusted"),
+        "family": judged.get("family"),
         "wins_candidate": candidate["wins"],
         "n_candidate": candidate["finished"],
         "wins_baseline": baseline["wins"],
@@ -44,7 +47,7 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         "run": run_id,
     }
     if judged["verdict"] == "untrustworthy":
-        for hidden in ("separated", "effect", "ci_low", "ci_high", "p"):
+        for hidden in ("separated", "effect", "ci_low", "ci_high", "p", "p_gate", "p_adjusted"):
             values[hidden] = None  # nothing is said about an effect that cannot be believed
     return [(PREFIX + name, _word(value)) for name, value in values.items()]
 

@@ -109,6 +109,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
         told.append(
             "an A/A run: one build meets itself, the check for different builds was skipped, no edit was judged"
         )
+    told += _of_another_family(result.get("family"))
     if result["evidence_age_seconds"] is not None:
         age = span(result["evidence_age_seconds"])
         told.append(f"read again, {age} old, nothing was posted; --eval-fresh starts another attempt")
@@ -124,6 +125,15 @@ def requests_told(ids: Sequence[str]) -> str:
     if len(shown) < MANY:
         return f"request{'s' if len(shown) > 1 else ''} {' '.join(shown)}".rstrip()
     return f"{len(shown)} requests, {shown[0]} … {shown[-1]}"
+
+
+def _of_another_family(family: Mapping[str, Any] | None) -> list[str]:
+    """In which family it was judged, where that is not the one of this run."""
+    if family is None or family["this_run"] or max(family["tested"], family["now"]) == 1:
+        return []
+    if family["method"] == "none":
+        return [f"posted with --eval-multiplicity none (run {family['run']}): its p-value is not adjusted"]
+    return [f"judged in the family of {family['tested']} fixed when it was posted (run {family['run']})"]
 
 
 def counts(cases: Sequence[CaseReport]) -> dict[str, int]:

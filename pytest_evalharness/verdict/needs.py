@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_evalharness.stats import paired, power
@@ -12,7 +12,7 @@ from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Pairs
 from pytest_evalharness.verdict.doubts import Arms
-from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Number
+from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Judgement, Number
 from pytest_evalharness.verdict.words import Rule
 
 if TYPE_CHECKING:
@@ -57,6 +57,18 @@ def needs(declaration: Declaration, rule: Rule, arms: Arms, pairs: Pairs | None,
         _detectable(1.0 - rate, arms, rule, alpha),
         rate,
     )
+
+
+def games_among(judgement: Judgement) -> int | None:
+    """Games an arm with which the target lift is found among as many claims, none of which shows an effect.
+
+    That is the dear end of Holm's procedure, where each of m claims gets alpha / m (Bonferroni).
+    """
+    declaration = judgement.declaration
+    among = replace(declaration, alpha=declaration.alpha / (judgement.family or 1))
+    arms = judgement.candidate, judgement.baseline
+    found = needs(among, judgement.rule, arms, judgement.pairs, judgement.diff)
+    return found.required_n.under(judgement.rule)
 
 
 def _configs(required: int | None) -> int | None:

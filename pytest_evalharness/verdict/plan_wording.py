@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from pytest_evalharness.verdict.family_power import FamilyPower
 from pytest_evalharness.verdict.judgement import MOST_GAMES
 from pytest_evalharness.verdict.planning import TABULATED, Outlook, Scenario
 from pytest_evalharness.verdict.sequential_plan import Needed
@@ -25,6 +26,14 @@ def aa_lines(found: Outlook) -> Iterator[str]:
     verdicts = found.scenarios[0].chances.verdicts
     alarm = verdicts[Verdict.BETTER] + verdicts[Verdict.WORSE]
     yield f"chances    of one build against itself, at a rate of {found.base:g}: passes {1 - alarm:.1%}, alarm {alarm:.1%}"
+
+
+def family_line(found: FamilyPower) -> str:
+    """What it costs to be tested together with other claims."""
+    return (
+        f"family     {found.claims} claims tested together (Holm): under {found.effect} {found.outcome} {found.alone:.0%} "
+        f"alone, {found.among:.0%} among the others if none of them has an effect"
+    )
 
 
 def verdict_lines(found: Outlook) -> Iterator[str]:

@@ -54,8 +54,7 @@ def summary_lines(judgement: Judgement) -> list[str]:
         f"claim          : {_claim_line(judgement)}",
     ]
     if judgement.verdict is Verdict.INCONCLUSIVE:
-        low, high = judgement.ci
-        lines.append(f"cannot tell    : difference between {_signed(low, 2)} and {_signed(high, 2)}")
+        lines.append(f"cannot tell    : {_undecided(judgement)}")
     lines += [f"note           : {reason}" for reason in judgement.reasons]
     return lines
 
@@ -65,6 +64,19 @@ def _missing(arm: ArmEvidence) -> str:
     causes = (arm.missing - arm.unknown, "infrastructure"), (arm.unknown, "unknown")
     told = ", ".join(f"{count} {cause}" for count, cause in causes if count)
     return f"{arm.missing} ({told})" if told else "0"
+
+
+def _undecided(judgement: Judgement) -> str:
+    """What these games leave open; of a claim that only the family kept open, that the interval alone would not."""
+    low, high = judgement.ci
+    between = f"difference between {_signed(low, 2)} and {_signed(high, 2)}"
+    adjusted = judgement.p_adjusted
+    if adjusted is None or all(reason.reason is not Reason.FAMILY for reason in judgement.reasons):
+        return between
+    return (
+        f"{between} alone, where p={judgement.p_gate:.2g} would have decided; among {judgement.family} claims tested "
+        f"together it is {adjusted:.2g}, and {judgement.declaration.alpha:g} is allowed"
+    )
 
 
 def _points(judgement: Judgement) -> str:
@@ -180,7 +192,7 @@ def _family_line(judgement: Judgement) -> list[str]:
     if judgement.family == 1 or judgement.p_adjusted is None:
         return ["family         : none (1 case)"]
     line = f"family         : raw p={judgement.p_gate:.2g}, adjusted p={judgement.p_adjusted:.2g} "
-    return [f"{line}(Holm, {judgement.family} cases tested together)"]
+    return [f"{line}(Holm, {judgement.family} claims tested together)"]
 
 
 def _played_line(judgement: Judgement) -> list[str]:

@@ -242,7 +242,7 @@ _SENTENCES = {
     Reason.BOUND_NOT_REACHED: "the difference does not reach this look's bound",
     Reason.EVIDENCE_SHORT: "the evidence gathered in the order of play falls short",
     Reason.METRICS_DISAGREE: "wins and seat score decide in opposite directions: a scoring error, or a real trade-off",
-    Reason.FAMILY: "it does not stand among all the cases that were tested together",
+    Reason.FAMILY: "it would stand alone, and does not among all the claims that were tested together",
     Reason.MISSING_STRICT: "the missing episodes at their worst would undo it, and the declared policy is strict",
     Reason.REPORT_ONLY: "the bayes rule is report only: it never decides, so a claim needs another rule",
     Reason.WITHIN_MARGIN: "the difference is real but smaller than the margin",

@@ -40,6 +40,7 @@ SAMPLES = {
     "dry_run": ((True, "yes", "on"), ("maybe", "2")),
     "fresh": ((True, "1", "TRUE"), ("maybe", "y")),
     "aa": ((True, "1", "on"), ("maybe", "y")),
+    "multiplicity": (("holm", "none", "holm"), ("Holm", "bonferroni", "")),
     "inconclusive": (("exit", "fail", "pass"), ("ignore", "", "Exit")),
     "total_budget": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),
     "stall_grace": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),

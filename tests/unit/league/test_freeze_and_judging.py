@@ -94,5 +94,5 @@ def test_only_what_was_complete_before_the_run_began_is_read_again(ledger, freez
         ledger=ledger, observatory=None, clock=clock, events=None, stop=None,
         options=RunOptions("r2", notes="", fresh=False, queue_budget=1.0),
     )  # fmt: skip
-    entry = SimpleNamespace(plan=plan, ready=lambda: frozen)
+    entry = SimpleNamespace(name="case", plan=plan, ready=lambda: frozen)
     assert run._finished(entry).age == age

@@ -7,6 +7,7 @@ from pytest_evalharness.report.junit import properties
 
 NAMES = [
     "kind", "verdict", "decision", "claim", "rule", "reason", "separated", "effect", "ci_low", "ci_high", "p",
+    "p_gate", "p_adjusted", "family",
     "wins_candidate", "n_candidate", "wins_baseline", "n_baseline", "request_candidate", "request_baseline", "server",
     "attempt", "scope", "run",
 ]  # fmt: skip
@@ -34,7 +35,7 @@ def test_the_values(compared):
     assert values == {
         "kind": "A/B", "verdict": "inconclusive", "decision": "met", "claim": "not_worse", "rule": "overlap", "reason": "overlap",
         "separated": "none", "effect": "-0.3", "ci_low": values["ci_low"], "ci_high": values["ci_high"],
-        "p": values["p"], "wins_candidate": "8", "n_candidate": "30", "wins_baseline": "17", "n_baseline": "30",
+        "p": values["p"], "p_gate": values["p_gate"], "p_adjusted": "", "family": "", "wins_candidate": "8", "n_candidate": "30", "wins_baseline": "17", "n_baseline": "30",
         "request_candidate": "xreq_c1 xreq_c2", "request_baseline": "xreq_b", "server": "embedded:2026",
         "attempt": "1", "scope": "the effect in this field, not a league rank", "run": "run-1",
     }  # fmt: skip
@@ -49,7 +50,9 @@ def test_an_effect_that_cannot_be_believed_is_not_said(compared):
         "untrustworthy",
         "seats",
     )
-    assert {values[name] for name in ("effect", "ci_low", "ci_high", "p", "separated")} == {""}
+    assert {
+        values[name] for name in ("effect", "ci_low", "ci_high", "p", "p_gate", "p_adjusted", "separated")
+    } == {""}
     assert (values["wins_candidate"], values["request_candidate"]) == ("28", "xreq_c1 xreq_c2")
 
 

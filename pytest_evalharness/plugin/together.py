@@ -1,0 +1,101 @@
+"""Which claims a session tests together: every marked case that was collected, before anything was deselected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_evalharness.errors import UsageError
+from pytest_evalharness.plugin.marks import LEAGUE_AB, declaration_of, plan_of
+
+if TYPE_CHECKING:
+    from pytest_evalharness.league.family import FamilyPlan
+    from pytest_evalharness.ledger.families import Member
+    from pytest_evalharness.plugin.session import EvalSession
+    from pytest_evalharness.verdict.claim import Declaration
+
+Asked = tuple[Mapping[str, Any], "Declaration | None"]
+"""What a case asks, as JSON, and what it declares; None where that cannot be read."""
+
+
+def _asked_by_ab(run: EvalSession, nodeid: str, words: Mapping[str, Any]) -> Asked:
+    """What a comparison asks. A deselected case may lack names, or be wrong, and nobody minds."""
+    plan = run.plans.get(nodeid)
+    try:
+        if plan is None:
+            plan, _ = plan_of(nodeid, words, run.settings, run.identity)
+        return plan.to_json(), plan.declaration
+    except UsageError:
+        pass
+    try:
+        return {"case": nodeid}, declaration_of(nodeid, words, run.settings)
+    except UsageError:
+        return {"case": nodeid}, None
+
+
+FAMILY_MARKS: Mapping[str, Callable[[EvalSession, str, Mapping[str, Any]], Asked]] = {LEAGUE_AB: _asked_by_ab}
+"""Mark whose cases are tested together → how to read what a case asks, from its name and the mark's keywords.
+
+Cases that ask exactly the same make one claim: their evidence is one and the same.
+"""
+
+_COLLECTED = pytest.StashKey["list[tuple[str, pytest.Mark]]"]()
+
+
+def gather(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Remember what was collected, before anything is deselected."""
+    found = config.stash[_COLLECTED] = []
+    for item in items:
+        marks = (item.get_closest_marker(name) for name in FAMILY_MARKS)
+        found += [(item.nodeid, mark) for mark in marks if mark is not None]
+
+
+def family_plan(run: EvalSession, config: pytest.Config, selected: Collection[str]) -> FamilyPlan | None:
+    """The claims that this run collected; None for an A/A run, whose every alarm must be heard.
+
+    Nothing is resolved for a deselected case: that would ask the server about names which the command may not even give.
+    So its declaration is written down with the family, and not among those made about its question.
+
+    Args:
+        run: its settings, and the plans of the selected cases.
+        config: tells how cases were collected.
+        selected: the cases that are to run.
+    """
+    if run.settings["aa"]:
+        return None
+    from pytest_evalharness.league.family import FamilyPlan
+    from pytest_evalharness.ledger.families import Method
+    from pytest_evalharness.ledger.keys import digest
+
+    claims: dict[str, list[tuple[str, Declaration | None]]] = {}
+    for nodeid, mark in config.stash.get(_COLLECTED, []):
+        asks, declared = FAMILY_MARKS[mark.name](run, nodeid, mark.kwargs)
+        claims.setdefault(digest({"mark": mark.name, "asks": asks}), []).append((nodeid, declared))
+    return FamilyPlan(
+        tuple(_member(cases, selected) for cases in claims.values()),
+        Method(run.settings["multiplicity"]),
+        incomplete=bool(config.getoption("lf", default=False)),
+        collected_under=_narrowed(config),
+    )
+
+
+def _member(made: Sequence[tuple[str, Declaration | None]], selected: Collection[str]) -> Member:
+    from pytest_evalharness.league.family import standing_of
+    from pytest_evalharness.ledger.families import Member
+
+    cases, declared = tuple(nodeid for nodeid, _ in made), made[0][1]
+    chosen = any(case in selected for case in cases)
+    if declared is None:
+        return Member(cases, None, None, None, selected=chosen)
+    standing = standing_of(declared)
+    return Member(cases, declared.claim.value, declared.rule.value, declared.alpha, standing, chosen)
+
+
+def _narrowed(config: pytest.Config) -> str:
+    """The paths that the command names; empty where it leaves them to the configuration."""
+    everything = {str(config.rootpath), str(config.invocation_params.dir)}
+    if config.args == config.getini("testpaths") or set(config.args) <= everything:
+        return ""
+    return " ".join(config.args)
