@@ -127,15 +127,14 @@ class Families:
             return _family(run("SELECT * FROM families WHERE family_id = ?", family_id)[0])
 
     def join(self, family_id: str, comparison_ids: Iterable[str]) -> None:
-        """Put comparisons into a family, for good. One that is in a family already stays there.
+        """Put comparisons into a family. One that is in a family already stays there, once anything of that was posted.
 
         Raises:
             JournalUnavailable: it cannot be written down.
         """
         with self._access.storage.transaction() as run:
-            sql = "UPDATE comparisons SET family_id = ? WHERE comparison_id = ? AND family_id IS NULL"
             for comparison_id in comparison_ids:
-                run(sql, family_id, comparison_id)
+                run(_JOIN, family_id, comparison_id)
 
     def of_comparison(self, comparison_id: str) -> Family | None:
         """The family that a comparison is in; None if it is in none."""
@@ -156,6 +155,16 @@ class Families:
             if family.run_id != besides and wanted <= family.cases:
                 return family
         return None
+
+
+_JOIN = """
+UPDATE comparisons SET family_id = ? WHERE comparison_id = ? AND NOT EXISTS (
+    SELECT 1 FROM comparisons AS fellow JOIN comparison_arms USING (comparison_id) JOIN blocks USING (arm_key)
+    WHERE fellow.family_id = comparisons.family_id
+    AND NOT (state = 'planned' AND lease IS NULL) AND NOT (state = 'failed' AND request_id IS NULL)
+)
+"""
+"""A family of which nothing exists at the server, planned or refused, has shown nobody anything: it may be left."""
 
 
 def inherit(run: Run, comparison_id: str, superseded: str) -> None:

@@ -275,7 +275,7 @@ def test_holm_takes_back_a_direction_that_does_not_stand_among_the_others():
     assert among.p_adjusted == pytest.approx(3 * alone.p)
     assert among.family == 3
     assert (
-        "family         : raw p=0.034, adjusted p=0.1 (Holm, 3 cases tested together)"
+        "family         : raw p=0.034, adjusted p=0.1 (Holm, 3 claims tested together)"
         in among.summary_lines()
     )
     strong = judged(Declaration("better"), (29, 30), (15, 30), others=[1.0] * 11)
