@@ -192,7 +192,7 @@ class ABResult:
         kept = f"the games that were played stay in their family of {judgement.family}"
         if asked >= LARGEST_REQUEST or needed is None:
             return f"{fewer}; {kept}"
-        lift = f"{needed} for a true lift of {self.plan.declaration.target_lift:.2f} among as many claims"
+        lift = f"{needed} for a true lift of {self.plan.declaration.target_lift:.2f} among {judgement.family} claims"
         return f"--eval-num {min(max(needed, asked + 1), LARGEST_REQUEST)} asks again with more games ({lift}), or {fewer}; {kept}"
 
     def lines(self) -> list[str]:

@@ -147,7 +147,7 @@ def test_what_only_the_family_keeps_open_is_said_with_what_to_do(project):
             "*A/B crew: INCONCLUSIVE, +*pp [[]+*",
             "*family *raw p=*adjusted p=*(Holm, 201 claims tested together)",
             "*cannot tell *alone, where p=* would have decided; among 201 claims tested together it is *",
-            "*next: *--eval-num * asks again with more games (* among as many claims), or declare fewer claims*--eval-fresh*",
+            "*next: *--eval-num * asks again with more games (* among 201 claims), or declare fewer claims*--eval-fresh*",
         ]
     )
     assert notes(project).count("test_other[[") + notes(project).count("::test_other[") == 200

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_evalharness.errors import ArmFailed, ServerUnreachable
@@ -168,6 +168,7 @@ def test_the_order_of_the_cases_does_not_matter(tmp_path):
     assert len(told) == 1
 
 
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=6))
 def test_the_adjusted_p_values_are_holms_and_never_below_the_raw(tmp_path_factory, wins):
     owner = Owner(1, "1", "here", "monday", "gw0")

@@ -3,11 +3,19 @@ import json
 import pytest
 
 from pytest_evalharness.base.files import canonical_json
-from pytest_evalharness.errors import ConditionNotMet, Inconclusive, Untrustworthy, UsageError
+from pytest_evalharness.errors import (
+    ConditionNotMet,
+    Inconclusive,
+    ServerUnreachable,
+    Untrustworthy,
+    UsageError,
+)
+from pytest_evalharness.league.family import Settled
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
 from pytest_evalharness.verdict.judge import judge
+from pytest_evalharness.verdict.needs import games_among
 from pytest_evalharness.verdict.words import Reason, Verdict
 
 # Wins of candidate and baseline, games an arm. The names are those of the verdict with a margin of 0.2.
@@ -245,3 +253,93 @@ def test_the_requests_of_a_few_looks_are_listed(result):
     assert "requests xreq_1 xreq_2 xreq_3" in "\n".join(
         result(requests=("xreq_1", "xreq_2", "xreq_3")).lines()
     )
+
+
+# ------------------------------------------------------------------- together
+
+
+@pytest.fixture
+def among(result):
+    """A result whose family is asked for at most once: what the other claims brought, or why they cannot be waited for."""
+
+    def make(counts, others, claim="better"):
+        found = result(counts, claim)
+        found.asked = []
+
+        def settle():
+            found.asked.append(True)
+            if isinstance(others, Exception):
+                raise others
+            alone = found.alone
+            return Settled(
+                judge(alone.declaration, alone.candidate, alone.baseline, verified=("seats",), others=others)
+            )
+
+        found.settle = settle
+        return found
+
+    return make
+
+
+def test_the_evidence_waits_for_nobody(among):
+    found = among((65, 50, 100), [1.0])
+    assert found.candidate.kills == 3
+    assert found.baseline.wins == 50
+    assert repr(found.plan)
+    found.require_trust()
+    assert found.asked == []
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda r: r.verdict, lambda r: r.judgement, lambda r: r.headline, lambda r: r.lines(), repr,
+        lambda r: r.to_json(), lambda r: r.require("inconclusive"), lambda r: r.together,
+    ],
+    ids=["verdict", "judgement", "headline", "lines", "repr", "json", "require", "together"],
+)  # fmt: skip
+def test_whoever_asks_for_the_verdict_gets_the_adjusted_one_and_waits_once(among, look):
+    found = among(OVERLAPPING, [1.0])
+    look(found)
+    look(found)
+    assert found.asked == [True]
+    assert found.alone.verdict is Verdict.BETTER
+    assert found.judgement.verdict is Verdict.INCONCLUSIVE
+    assert found.to_json()["judgement"]["p_adjusted"] == 2 * found.alone.p_gate
+
+
+def test_what_cannot_be_waited_for_is_asked_again(among):
+    found = among(BETTER, ServerUnreachable("gone"))
+    for _ in range(2):
+        with pytest.raises(ServerUnreachable):
+            found.require()
+    assert found.asked == [True, True]
+    assert found.consumed
+
+
+@pytest.mark.parametrize(
+    ("counts", "told", "untold"),
+    [
+        ((23, 15, 30), ["--eval-num 100 asks again with more games (", " among 2 claims"], "accept that"),
+        (
+            OVERLAPPING,
+            ["declare fewer claims together in a new run (--eval-fresh)", "family of 2"],
+            "--eval-num",
+        ),
+    ],
+)
+def test_what_the_family_keeps_open_has_a_next_step_of_its_own(among, make, counts, told, untold):
+    found = among(counts, [1.0])
+    found.plan = make.plan(episodes=counts[2], declaration=found.plan.declaration)
+    error = raised_by(found.require)
+    assert type(error) is Inconclusive
+    for words in told:
+        assert words in error.next_step
+    assert untold not in error.next_step
+    assert "would stand alone, and does not among all the claims" in str(error)
+
+
+def test_a_small_target_among_many_claims_needs_more_games(among):
+    alone, many = (games_among(among(BETTER, [1.0] * others).judgement) for others in (0, 11))
+    assert alone == among(BETTER, []).judgement.required_n.score
+    assert many > 1.5 * alone

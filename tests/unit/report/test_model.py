@@ -52,6 +52,21 @@ def test_headlines_come_from_the_comparisons_else_from_the_message(case, compare
     assert case().headlines == [""]
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, ["judged in the family of 12 fixed when it was posted (run r1)"]),
+        ({"method": "none"}, ["posted with --eval-multiplicity none (run r1): its p-value is not adjusted"]),
+        ({"this_run": True}, []),
+        ({"tested": 1, "now": 1}, []),
+        ({"tested": 1, "now": 3}, ["judged in the family of 1 fixed when it was posted (run r1)"]),
+    ],
+)
+def test_remarks_on_the_family_of_another_run(compared, changes, told):
+    family = {"run": "r1", "this_run": False, "method": "holm", "tested": 12, "now": 1, **changes}
+    assert remarks({**compared(), "family": family}) == told
+
+
 def test_remarks_on_old_and_repeated_evidence(compared):
     assert remarks(compared()) == []
     told = remarks(compared(attempt=2, earlier=["worse (attempt 1)"], evidence_age_seconds=7800.0))

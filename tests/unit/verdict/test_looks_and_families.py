@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_evalharness.stats import group_sequential, sequential
+from pytest_evalharness.stats import group_sequential, power, sequential
 from pytest_evalharness.verdict.claim import Declaration, usual_looks
 from pytest_evalharness.verdict.counts import Counts, Pairs
 from pytest_evalharness.verdict.evidence import ArmEvidence
+from pytest_evalharness.verdict.family_power import family_power
 from pytest_evalharness.verdict.gate import adjusted_p, gate_p
 from pytest_evalharness.verdict.judge import judge
 from pytest_evalharness.verdict.judgement import Judgement
@@ -280,6 +281,33 @@ def test_holm_takes_back_a_direction_that_does_not_stand_among_the_others():
     )
     strong = judged(Declaration("better"), (29, 30), (15, 30), others=[1.0] * 11)
     assert strong.verdict is Verdict.BETTER
+
+
+def test_what_only_the_family_keeps_open_reads_as_that():
+    among = judged(Declaration("better"), (23, 30), (15, 30), others=[1.0, 0.5])
+    (line,) = (line for line in among.summary_lines() if line.startswith("cannot tell"))
+    assert line == (
+        "cannot tell    : difference between +0.02 and +0.48 alone, where p=0.034 would have decided; among 3 claims tested "
+        "together it is 0.1, and 0.05 is allowed"
+    )
+    open_anyway = judged(Declaration("better"), (16, 30), (15, 30), others=[1.0])
+    assert "alone" not in "".join(line for line in open_anyway.summary_lines() if "cannot tell" in line)
+
+
+@pytest.mark.parametrize("claim", ["better", "not_worse", "separated"])
+def test_what_a_family_costs_is_what_a_share_of_alpha_costs(claim):
+    declared = Declaration(claim, target_lift=0.2)
+    one, many = family_power(declared, 1, 30), family_power(declared, 12, 30)
+    assert one.alone == one.among == many.alone
+    assert many.among < 0.6 * many.alone
+    assert (many.claims, many.outcome) == (12, "fails" if claim == "not_worse" else "passes")
+    assert many.effect == f"a true {'loss' if claim == 'not_worse' else 'lift'} of 0.20"
+
+
+def test_what_a_family_costs_in_numbers():
+    found = family_power(Declaration("better", target_lift=0.2), 2, 30)
+    assert found.alone == pytest.approx(power.exact_power(0.7, 0.5, 30, rule="score")[0])
+    assert found.among == pytest.approx(power.exact_power(0.7, 0.5, 30, rule="score", alpha=0.025)[0])
 
 
 def test_the_others_can_also_help():
