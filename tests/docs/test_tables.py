@@ -20,6 +20,7 @@ from pytest_evalharness.settings import BY_KEY
 from pytest_evalharness.stats import difference, paired_power, power
 from pytest_evalharness.verdict.chances import outcome_chances
 from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.family_power import family_power
 from pytest_evalharness.verdict.pair_chances import paired_chances
 from pytest_evalharness.verdict.words import Claim, Decision, Rule, Verdict
 
@@ -182,6 +183,18 @@ def test_the_table_of_the_rules_is_exact(pages):
             else:
                 found = power.exact_power(0.7, 0.5, games, rule=rule)[0]
             assert number(cell) == round(found, 3), (name, rule)
+
+
+def test_the_table_of_what_a_family_costs_is_exact(pages):
+    rows = pages[STATISTICS].table("claims")
+    assert len(rows) == 4
+    for claims, *cells in rows:
+        for (games, lift), cell in zip(((30, 0.2), (30, 0.3), (100, 0.1), (100, 0.2)), cells, strict=True):
+            found = family_power(Declaration("better", target_lift=lift), int(claims), games)
+            assert number(cell) == round(found.among, 3), (claims, games, lift)
+    nothing = outcome_chances(BETTER, 0.5, 0.5, 30).verdicts
+    quiet = (1 - nothing[Verdict.BETTER] - nothing[Verdict.WORSE]) ** 12
+    assert f"in {1 - quiet:.0%} of runs".replace("%", " %") in pages[STATISTICS].text
 
 
 def test_the_required_games_are_exact(pages):

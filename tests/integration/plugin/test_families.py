@@ -383,3 +383,54 @@ def test_a_case_that_stops_early_stands_whatever_the_others_bring(project):
     found = judged(project)["test_crew"]
     assert (found["verdict"], found["family"]) == ("worse", 2)
     assert found["p_adjusted"] <= 0.05
+
+
+UNREACHABLE = """
+from pytest_evalharness.errors import ServerUnreachable
+from pytest_evalharness.league.family import FamilyJudge
+
+def settle(self, *args):
+    raise ServerUnreachable("the league is gone while the others were waited for")
+
+FamilyJudge.settle = settle
+"""
+
+
+@SERIAL_AND_WORKERS
+def test_others_that_cannot_be_waited_for_leave_no_verdict_and_break_no_report(project, workers):
+    project.pytester.makeconftest(UNREACHABLE)
+    project.cases(
+        two() + "\n@pytest.mark.league_ab(role='crew', claim='better', target_lift=0.2)\n"
+        "def test_breaks(ab):\n    assert ab.candidate.kills < 0\n"
+    )
+    result = project.judge(*workers)
+    assert result.ret == 1
+    assert result.parseoutcomes() == {"failed": 3}
+    assert "INTERNALERROR" not in "\n".join(result.outlines)
+    result.stdout.fnmatch_lines(["*the league is gone while the others were waited for*"])
+    assert judged(project) == {}
+    kept = [json.loads(text)["family"] for (text,) in rows(project, "SELECT judgement_json FROM verdicts")]
+    assert kept == [3, 3, 3]  # what stands whatever the others bring: the evidence has been seen
+
+
+def test_a_repeated_case_is_judged_as_before(project):
+    project.cases(two())
+    result = project.judge("--reruns=1", candidate="keeper:v3")
+    assert result.ret == 1
+    assert project.posted == 3
+    found = judged(project)["test_mine"]
+    assert (found["verdict"], found["family"]) == ("worse", 2)
+
+
+def test_more_members_than_requests_at_one_time(project):
+    project.cases("""
+        import pytest
+
+        @pytest.mark.parametrize("games", [pytest.param(n, marks=pytest.mark.league_ab(
+            role="crew", claim="not_worse", episodes=n)) for n in range(10, 20)])
+        def test_crew(ab, games):
+            ab.require()
+    """)
+    assert project.judge_here().ret == 0
+    assert project.posted == 20
+    assert {one["family"] for one in judged(project).values()} == {10}
