@@ -6,6 +6,7 @@ believe. Holm's adjustment does the rest (`verdict.gate.adjusted_p`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -73,15 +74,15 @@ class Together:
     others: tuple[Counted, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for reports."""
+        """Plain data for reports. What each other member brought stands in its own report; a square of them helps nobody."""
         return {
+            "counted_as_1": dict(sorted(Counter(one.why for one in self.others if one.why).items())),
             "id": self.family.id,
             "run": self.family.run_id,
             "this_run": self.this_run,
             "method": self.family.method.value,
             "now": self.now,
             "tested": len(self.family.tested),
-            "others": [{"cases": list(one.cases), "p": one.p, "why": one.why} for one in self.others],
         }
 
 

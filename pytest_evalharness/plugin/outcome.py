@@ -200,7 +200,9 @@ def pytest_assertrepr_compare(
     if op not in {"==", "is"} or not (isinstance(left, Verdict) or isinstance(right, Verdict)):
         return None
     run = existing_session(config)
-    found = [] if run is None else [r for r in run.found if r.judgement.verdict in (left, right)]
+    found = (
+        [] if run is None else [r for r in run.found if r.consumed and r.judgement.verdict in (left, right)]
+    )
     if len(found) == 1:
         return [found[0].headline, *found[0].lines()]
     return [result.headline for result in found] or None  # several may be meant: name them, and no numbers

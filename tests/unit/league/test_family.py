@@ -121,6 +121,10 @@ def test_the_deselected_count_as_1_and_nobody_waits_for_them(ledger):
     settled = session.settle("a")
     assert settled.judgement.p_adjusted == pytest.approx(2 * settled.judgement.p_gate)
     assert session.waited == []
+    assert settled.together.to_json() == {
+        "counted_as_1": {"deselected": 1}, "id": "family-r1", "run": "r1", "this_run": True, "method": "holm", "now": 2,
+        "tested": 2,
+    }  # fmt: skip
     assert session.notes[-1] == "deselected: not posted, p = 1 in the family: b"
 
 
