@@ -6,6 +6,7 @@
     ├── Inconclusive            the evidence is sound and cannot tell                     exit 10
     └── Untrustworthy           there is no evidence anyone should believe                exit 11
         ├── NoCredentials           no token, an unreadable file
+        │   └── ForkWithoutSecrets  a pull request from a fork, which gets no token: not run
         ├── CredentialsRejected     the server does not accept the token
         ├── ServerUnreachable       nobody answered in time
         ├── NotTheService           somebody answered, but not the league's API
@@ -110,6 +111,12 @@ class NoCredentials(Untrustworthy):
     """No token was found where the league's own tools keep it."""
 
     code = "EVH201"
+
+
+class ForkWithoutSecrets(NoCredentials):
+    """A pull request from a fork was given no token, as is right: its cases were not run."""
+
+    code = "EVH205"
 
 
 class CredentialsRejected(Untrustworthy):

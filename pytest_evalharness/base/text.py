@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~@:$]")
+_LOG_COMMAND = re.compile(r"##(?=\[)|^\s*:(?=:.*::)")
+"""How GitHub Actions finds its commands in a log: `::error::…` after any space, and `##[error]…` in mid-line."""
 _LINKED_LATE = frozenset("@#")
 _HEADER = re.compile(
     r"""(?ix) (?<![a-z0-9])
@@ -23,13 +25,15 @@ def printable(text: object, limit: int = 200) -> str:
     """Text from outside as one line that cannot steer a terminal or a log.
 
     Control, format, surrogate and private-use characters (escape sequences, line breaks, direction marks
-    among them) become U+FFFD; a text longer than `limit` characters is cut and ends with `…`.
+    among them) become U+FFFD, and so does one character of what GitHub Actions would take for a command; a text
+    longer than `limit` characters is cut and ends with `…`.
     """
     raw = str(text)
     out = "".join(
         "\ufffd" if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} else c
         for c in raw[: limit + 1]
     )
+    out = _LOG_COMMAND.sub(lambda command: command.group()[:-1] + "\ufffd", out)
     return out[: limit - 1] + "…" if len(out) > limit else out
 
 

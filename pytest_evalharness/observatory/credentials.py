@@ -18,7 +18,8 @@ from typing import Any, NoReturn
 
 from pytest_evalharness.base.clock import Clock, SystemClock, iso, parse_iso
 from pytest_evalharness.base.text import printable, redact
-from pytest_evalharness.errors import NoCredentials
+from pytest_evalharness.errors import ForkWithoutSecrets, NoCredentials
+from pytest_evalharness.observatory.forks import pull_request_from_fork
 
 TOKEN_VARIABLE = "EVALHARNESS_TOKEN"  # noqa: S105 - the name of a variable
 DIRECTORY_VARIABLE = "SOFTMAX_CONFIG_DIR"
@@ -110,6 +111,7 @@ def load_token(
         home: the home folder; `HOME` of the environment by default.
 
     Raises:
+        ForkWithoutSecrets: there is none, in a GitHub pull request from a fork.
         NoCredentials: there is none, or the file cannot be read or understood.
     """
     given = environ.get(TOKEN_VARIABLE, "")
@@ -122,7 +124,18 @@ def load_token(
                 not_done=NOTHING_SUBMITTED,
                 next_step=f"set the environment variable {TOKEN_VARIABLE} to a token",
             ) from None
-    return token_from_file(credentials_path(environ, home=home), server_root, clock=clock or SystemClock())
+    try:
+        return token_from_file(
+            credentials_path(environ, home=home), server_root, clock=clock or SystemClock()
+        )
+    except NoCredentials as missing:
+        if not pull_request_from_fork(environ):
+            raise
+        raise ForkWithoutSecrets(
+            f"not run: no credentials (a pull request from a fork has no secrets)\n  {missing.what}",
+            not_done=NOTHING_SUBMITTED,
+            next_step="whoever may use the league runs this edit: push it to a branch of the repository itself",
+        ) from None
 
 
 def credentials_path(environ: Mapping[str, str], *, home: Path | None = None) -> Path:

@@ -12,5 +12,6 @@ pytest_plugins = (
     "pytest_evalharness.plugin.dryrun",
     "pytest_evalharness.plugin.fixtures",
     "pytest_evalharness.plugin.summary",
+    "pytest_evalharness.plugin.github",
     "pytest_evalharness.plugin.workers",
 )

@@ -12,6 +12,7 @@ from _pytest._code.code import ExceptionChainRepr, ReprEntry
 from pytest_evalharness.errors import (
     ConditionNotMet,
     EvalHarnessError,
+    ForkWithoutSecrets,
     Inconclusive,
     NothingJudged,
     Untrustworthy,
@@ -26,6 +27,7 @@ OUTCOME = PREFIX + "outcome"
 RESULTS = "evalharness_results"
 INCONCLUSIVE = "inconclusive"
 UNTRUSTWORTHY = "untrustworthy"
+NOT_RUN = "not_run"
 NOT_MET = "not_met"
 USAGE = "usage"
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -93,7 +95,9 @@ def _translate(item: pytest.Item, report: pytest.TestReport, error: EvalHarnessE
         put(item, report, OUTCOME, INCONCLUSIVE)
         return
     _say_it_plainly(report, error)
-    if isinstance(error, Untrustworthy):
+    if isinstance(error, ForkWithoutSecrets):
+        put(item, report, OUTCOME, NOT_RUN)
+    elif isinstance(error, Untrustworthy):
         put(item, report, OUTCOME, UNTRUSTWORTHY)
     elif isinstance(error, ConditionNotMet):
         put(item, report, OUTCOME, NOT_MET)
@@ -226,7 +230,7 @@ class Counter:
         if report.failed:
             if outcome_of(report) == USAGE:
                 self.tally.misused += 1
-            elif outcome_of(report) == UNTRUSTWORTHY or self._died(report):
+            elif outcome_of(report) in {UNTRUSTWORTHY, NOT_RUN} or self._died(report):
                 self.tally.untrustworthy += 1
             else:
                 self.tally.failed += 1

@@ -101,6 +101,16 @@ _UNWRITTEN = pytest.StashKey[str]()
 _REPORT = pytest.StashKey["Report"]()
 
 
+def report_of(config: pytest.Config) -> Report | None:
+    """The report of this run once it has ended, if it had eval cases."""
+    return config.stash.get(_REPORT, None)
+
+
+def collector_of(config: pytest.Config) -> Collector:
+    """What keeps the reports of this run's cases, on the controller."""
+    return config.stash[_COLLECTOR]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the run's files, once the exit code is settled."""

@@ -13,6 +13,8 @@ SCHEMA = 1
 MANY = 4
 """An arm of so many requests is told as a whole; `results.json` lists every id."""
 SCOPE = "the effect in this field, not a league rank"
+NOT_RUN = "not run: no credentials (a pull request from a fork has no secrets)"
+UNTRUSTWORTHY = 11
 EXIT_WORDS = {
     0: "every claim was met",
     1: "a claim was not met, or a test failed",
@@ -32,7 +34,7 @@ class CaseReport:
 
     Attributes:
         nodeid: its name.
-        outcome: `passed`, `failed`, `inconclusive`, `untrustworthy`, `skipped` or `error`.
+        outcome: `passed`, `failed`, `inconclusive`, `untrustworthy`, `not_run`, `skipped` or `error`.
         message: what was said where it did not pass; may hold text from outside.
         results: the comparisons it made, as plain data (`ABResult.to_json`).
     """
@@ -80,6 +82,8 @@ class Report:
     @property
     def exit_words(self) -> str:
         """What the exit code means; 0 says "met" only where every declared claim was."""
+        if self.exit_code == UNTRUSTWORTHY and {case.outcome for case in self.cases} == {"not_run"}:
+            return NOT_RUN
         unmet = sum(any(r["judgement"]["decision"] != "met" for r in case.results) for case in self.cases)
         if self.exit_code == 0 and unmet:
             return f"every case passed, and {unmet} of them decided otherwise than its declared claim"

@@ -41,6 +41,14 @@ def test_every_exit_code_has_words(report, code):
     assert report(exit_code=code).exit_words == EXIT_WORDS[code]
 
 
+def test_a_run_without_secrets_says_that_it_was_not_run(report, case):
+    not_run = case(outcome="not_run", message="not run: …")
+    why = "not run: no credentials (a pull request from a fork has no secrets)"
+    assert report(not_run, exit_code=11).exit_words == why
+    assert report(not_run, case(outcome="untrustworthy"), exit_code=11).exit_words == EXIT_WORDS[11]
+    assert report(not_run, exit_code=4).exit_words == EXIT_WORDS[4]
+
+
 def test_an_exit_code_nobody_knows(report):
     assert report(exit_code=99).exit_words == "unknown"
 
