@@ -95,7 +95,8 @@ def _member(made: Sequence[tuple[str, Declaration | None]], selected: Collection
 
 def _narrowed(config: pytest.Config) -> str:
     """The paths that the command names; empty where it leaves them to the configuration."""
-    everything = {str(config.rootpath), str(config.invocation_params.dir)}
-    if config.args == config.getini("testpaths") or set(config.args) <= everything:
+    named = {(config.invocation_params.dir / arg).resolve() for arg in config.args if "::" not in arg}
+    whole = len(named) == len(config.args) and named <= {config.rootpath.resolve()}
+    if whole or config.args == config.getini("testpaths"):
         return ""
     return " ".join(config.args)
