@@ -349,6 +349,18 @@ class Ledger:
                     self._access.clock.now(),
                 )
 
+    def judged_in(self, run_id: str) -> list[tuple[Comparison, dict[str, Any]]]:
+        """The comparisons that a run judged, each with the last verdict it came to, in the order of the first."""
+        sql = (
+            "SELECT comparison_id, MIN(verdict_id) AS first, MAX(verdict_id) AS last FROM verdicts WHERE run_id = ? "
+            "GROUP BY comparison_id ORDER BY first"
+        )
+        found = []
+        for row in self._storage.read(sql, run_id):
+            last = self._storage.read("SELECT * FROM verdicts WHERE verdict_id = ?", row["last"])[0]
+            found.append((self.comparison(row["comparison_id"]), whole(last["judgement_json"])))
+        return found
+
     def verdicts(self, comparison_id: str) -> list[RecordedVerdict]:
         """What was concluded from a comparison, oldest first."""
         sql = "SELECT * FROM verdicts WHERE comparison_id = ? ORDER BY verdict_id"

@@ -125,6 +125,7 @@ def judge(
         p_gate=p_gate,
         p_adjusted=p_adjusted,
         family=None if bench.others is None else 1 + len(bench.others),
+        others=None if bench.others is None else tuple(sorted(bench.others)),
         scores=told,
         wilson_candidate=wilson_c,
         wilson_baseline=wilson_b,

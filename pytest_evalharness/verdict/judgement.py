@@ -108,6 +108,7 @@ class Judgement:
         p_gate: The smallest level at which the rule (for the claim `separated`, the overlap) would tell a direction.
         p_adjusted: Holm's adjusted `p_gate` among the claims that were tested together; None outside of a family.
         family: How many claims were tested together, this one included; None outside of a family.
+        others: The p-values of the other claims, sorted; None outside of a family.
         scores: The seat scores as a secondary metric, if they were declared and there are any.
         wilson_candidate: The candidate's Wilson interval.
         wilson_baseline: The baseline's Wilson interval.
@@ -153,6 +154,7 @@ class Judgement:
     p_gate: float
     p_adjusted: float | None
     family: int | None
+    others: tuple[float, ...] | None
     scores: Scores | None
     wilson_candidate: Interval
     wilson_baseline: Interval
@@ -220,7 +222,7 @@ class Judgement:
             raise ValueError(f"a judgement of schema {schema!r} cannot be read, only {SCHEMA}")
         for name in ("ci", "ci_margin", "wilson_candidate", "wilson_baseline"):
             values[name] = tuple(values[name])
-        for name in ("expected_loss", "log_evidence"):
+        for name in ("expected_loss", "log_evidence", "others"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
         told = values["scores"]

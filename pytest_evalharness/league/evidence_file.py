@@ -1,0 +1,162 @@
+"""A run's evidence in one file, from which anybody can compute every number and every verdict again, offline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_evalharness.errors import UsageError
+from pytest_evalharness.league.arms import SIDES, Arm
+from pytest_evalharness.league.blocks import blocks_of_look
+from pytest_evalharness.league.freeze import Frozen
+from pytest_evalharness.league.judging import Case
+from pytest_evalharness.league.plan import ComparisonPlan
+from pytest_evalharness.league.records import ArmRecord
+from pytest_evalharness.league.roster import Roster
+from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.keys import digest
+from pytest_evalharness.ledger.records import Comparison
+from pytest_evalharness.ledger.states import BlockState
+
+KIND = "pytest-evalharness evidence"
+SCHEMA = 1
+_DIGEST = "sha256"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something in a file that does not follow from its evidence.
+
+    Attributes:
+        where: the comparison, or the file.
+        what: which number, by its path in the judgement.
+        written: what the file says.
+        computed: what its evidence gives.
+    """
+
+    where: str
+    what: str
+    written: Any
+    computed: Any
+
+
+def export(ledger: Ledger, run_id: str) -> dict[str, Any]:
+    """Everything that a run judged, with the evidence it judged it by.
+
+    Args:
+        ledger: where it is kept.
+        run_id: the run.
+
+    Returns:
+        Plain data; keys of every object sort by themselves when it is written. Its `sha256` is that of the rest.
+
+    Raises:
+        UsageError: the run has judged nothing.
+    """
+    comparisons = [_exported(ledger, one, verdict) for one, verdict in ledger.judged_in(run_id)]
+    if not comparisons:
+        raise UsageError(
+            f"run {run_id} has judged nothing, so there is no evidence to export",
+            not_done="nothing was written",
+            next_step="evalharness runs ls",
+        )
+    content = {
+        "kind": KIND,
+        "schema": SCHEMA,
+        "run": {"id": run_id, "info": ledger.run_info(run_id) or {}},
+        "comparisons": comparisons,
+    }
+    return {**content, _DIGEST: digest(content)}
+
+
+def _exported(ledger: Ledger, comparison: Comparison, judgement: Mapping[str, Any]) -> dict[str, Any]:
+    assert comparison.frozen is not None
+    looks = ledger.looks.of(comparison.id)
+    arms = {}
+    for side in SIDES:
+        blocks = ledger.blocks(comparison.arms[side])
+        arms[side] = [
+            {"request_id": block.request_id, "body": block.body, "evidence": block.evidence}
+            for block in blocks
+            if block.state is BlockState.FINISHED
+        ]
+    return {
+        "id": comparison.id,
+        "case": comparison.case_name,
+        "attempt": comparison.attempt,
+        "plan": comparison.plan,
+        "frozen": comparison.frozen,
+        "blocks": arms,
+        "looks": [
+            {"position": look.position, "decided": look.decided, "looked_at": look.looked_at}
+            for look in looks
+        ],
+        "judgement": dict(judgement),
+    }
+
+
+def verify(content: Any) -> list[Difference]:
+    """Compute every verdict of a file again.
+
+    Args:
+        content: the file's JSON.
+
+    Returns:
+        What differs; nothing if every number and every verdict follows from the evidence.
+
+    Raises:
+        UsageError: it is no such file, or one of another schema.
+    """
+    if not isinstance(content, dict) or content.get("kind") != KIND:
+        raise _unreadable("it is no evidence file")
+    if content.get("schema") != SCHEMA:
+        raise _unreadable(f"its schema is {content.get('schema')!r}, this version reads {SCHEMA}")
+    rest = {key: value for key, value in content.items() if key != _DIGEST}
+    found = []
+    try:
+        if digest(rest) != content.get(_DIGEST):
+            found.append(Difference("the file", _DIGEST, content.get(_DIGEST), digest(rest)))
+        for one in content["comparisons"]:
+            computed = _case(one).judge(one["judgement"]["others"]).to_json()
+            where = f"{one['case']} ({one['id']})"
+            found += [Difference(where, *rest) for rest in _differences("", one["judgement"], computed)]
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
+        raise _unreadable(
+            f"something in it is missing or malformed ({type(problem).__name__}: {problem})"
+        ) from None
+    return found
+
+
+def _case(data: Mapping[str, Any]) -> Case:
+    """The comparison as it was judged, from nothing but the file."""
+    plan = ComparisonPlan.from_json(data["plan"])
+    arms = {side: Arm.from_json(side, data["frozen"]["arms"][side]) for side in SIDES}
+    read = int(data["judgement"]["look"])
+    needed = {side: blocks_of_look(plan.declaration, read, len(arms[side].blocks)) for side in SIDES}
+    records = {
+        side: ArmRecord.from_blocks(
+            [block["evidence"] for block in data["blocks"][side][: needed[side]]],
+            arms[side].blocks[: needed[side]],
+        )
+        for side in SIDES
+    }
+    unplanned = sum(look["position"] is None for look in data["looks"])
+    return Case(plan, Frozen(Roster.from_json(data["frozen"]["roster"]), arms), records, read, unplanned)
+
+
+def _differences(path: str, written: Any, computed: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Where two pieces of plain data differ, leaf by leaf."""
+    if isinstance(written, dict) and isinstance(computed, dict):
+        for key in sorted({*written, *computed}):
+            yield from _differences(f"{path}.{key}" if path else key, written.get(key), computed.get(key))
+    elif written != computed:
+        yield path, written, computed
+
+
+def _unreadable(why: str) -> UsageError:
+    return UsageError(
+        f"the file cannot be verified: {why}",
+        not_done="nothing was compared",
+        next_step="evalharness runs export RUN writes one that can",
+    )
