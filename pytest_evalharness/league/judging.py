@@ -165,6 +165,7 @@ def concluded(
         alone=alone,
         roster=case.frozen.roster,
         records=case.records,
+        arms=case.frozen.arms,
         attempt=comparison.attempt,
         earlier=_earlier(ledger, comparison),
         age=max(0.0, clock.now() - ended) if ended < began else None,

@@ -14,6 +14,8 @@ from pytest_evalharness.errors import (
     Untrustworthy,
     UsageError,
 )
+from pytest_evalharness.league.arms import Arm
+from pytest_evalharness.league.episodes_view import episodes_view
 from pytest_evalharness.league.family import Settled, Together
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord
@@ -39,6 +41,7 @@ class ABResult:
         alone: the judgement as if no other claim had been tested. It decides nothing but trust.
         roster: the frozen field.
         records: everything the episodes left, by arm.
+        arms: who was placed where, by side; without them a report has no episodes.
         attempt: 1 for the first look at this question, 2 for the next, …
         earlier: the verdicts of earlier attempts, oldest first; a later one never replaces them.
         age: seconds since the evidence was complete if it was read again, or None if this run brought it.
@@ -55,6 +58,7 @@ class ABResult:
     earlier: tuple[str, ...] = ()
     age: float | None = None
     settle: Callable[[], Settled] | None = field(default=None, repr=False, compare=False)
+    arms: Mapping[str, Arm] = field(default_factory=dict, repr=False)
     consumed: bool = field(default=False, repr=False)
     _settled: Settled | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -145,12 +149,7 @@ class ABResult:
                 decision = Decision.CANNOT_TELL if found is Verdict.INCONCLUSIVE else Decision.NOT_MET
         what = "\n".join([self.headline, *self.lines()])
         if decision is Decision.NOT_MET:
-            first, *more = self.candidate.request_ids or ("",)
-            each = f" (and likewise {len(more)} more requests, see results.json)" if more else ""
-            return ConditionNotMet(
-                what,
-                next_step=f"do not ship this edit; coworld xp-request episodes {first} lists its games{each}",
-            )
+            return ConditionNotMet(what, next_step=self._discard())
         if decision is Decision.CANNOT_TELL:
             return Inconclusive(
                 what,
@@ -160,6 +159,22 @@ class ABResult:
         if decision is Decision.UNTRUSTWORTHY:
             return Untrustworthy(what, not_done="nothing was judged", next_step=self._again())
         return None
+
+    @property
+    def next_step(self) -> str:
+        """What to do about what became of the declared claim; empty where it is met."""
+        steps = {
+            Decision.NOT_MET: self._discard,
+            Decision.CANNOT_TELL: self._larger,
+            Decision.UNTRUSTWORTHY: self._again,
+        }
+        step = steps.get(self.judgement.decision)
+        return step() if step is not None else ""
+
+    def _discard(self) -> str:
+        first, *more = self.candidate.request_ids or ("",)
+        each = f" (and likewise {len(more)} more requests, see results.json)" if more else ""
+        return f"do not ship this edit; coworld xp-request episodes {first} lists its games{each}"
 
     def _again(self) -> str:
         if any(reason.reason is Reason.AA_ALARM for reason in self.judgement.reasons):
@@ -224,6 +239,8 @@ class ABResult:
             "name": self.name,
             "headline": self.headline,
             "lines": self._numbers(),
+            "next_step": self.next_step,
+            "episodes": episodes_view(self.arms, self.records),
             "judgement": self.judgement.to_json(),
             "family": None if self.together is None else self.together.to_json(),
             "plan": self.plan.to_json(),

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -343,3 +344,29 @@ def test_a_small_target_among_many_claims_needs_more_games(among):
     alone, many = (games_among(among(BETTER, [1.0] * others).judgement) for others in (0, 11))
     assert alone == among(BETTER, []).judgement.required_n.score
     assert many > 1.5 * alone
+# -------------------------------------------------------------- for a report
+
+
+@pytest.mark.parametrize(
+    ("counts", "trust", "step"),
+    [
+        (WORSE, (), "do not ship this edit; coworld xp-request episodes xreq_c lists its games"),
+        (UNSURE, (), "accept that|--eval-num"),
+        (BETTER, (WRONG_SEATS,), "--eval-fresh"),
+        (BETTER, (), "^$"),
+    ],
+)
+def test_a_result_says_what_to_do_about_its_claim(result, counts, trust, step):
+    found = result(counts, "better", *trust)
+    assert re.search(step, found.next_step)
+    assert found.to_json()["next_step"] == found.next_step
+    error = raised_by(found.require)
+    assert error is None or error.next_step == found.next_step
+
+
+def test_a_result_carries_its_episodes_row_by_row(result, make):
+    arms = make.arms()
+    found = result(BETTER, arms=arms)
+    assert found.to_json()["episodes"] == {}
+    found.records = {side: make.record(arm) for side, arm in arms.items()}
+    assert [len(found.to_json()["episodes"][side]["rows"]) for side in arms] == [4, 4]
