@@ -1,9 +1,10 @@
-"""The end of a run: the verdict section, results.json and summary.md, written by the controller."""
+"""The end of a run: the verdict section and the run's files, written by the controller."""
 
 from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -98,6 +99,7 @@ def build(config: pytest.Config, run: EvalSession, exit_code: int) -> Report:
 
 
 _UNWRITTEN = pytest.StashKey[str]()
+_NO_PAGE = pytest.StashKey[str]()
 _REPORT = pytest.StashKey["Report"]()
 
 
@@ -124,16 +126,29 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if not tally_of(config).collected and not config.stash[_COLLECTOR].cases():
         return
     report = config.stash[_REPORT] = build(config, run, int(session.exitstatus))
-    from pytest_evalharness.base.files import readable_json, write_atomic
-    from pytest_evalharness.report import markdown
+    from pytest_evalharness.report import html
 
     try:
-        write_atomic(run.folder / "results.json", readable_json(report.to_json()))
-        write_atomic(run.folder / "summary.md", markdown.render(report))
+        _write(run.folder, report)
+    except ImportError:
+        config.stash[_NO_PAGE] = f"report.html was not written: {html.INSTALL}"
     except OSError as problem:
-        config.stash[_UNWRITTEN] = (
-            f"results.json and summary.md were not written: {problem.strerror or problem}"
-        )
+        config.stash[_UNWRITTEN] = f"the files were not written: {problem.strerror or problem}"
+
+
+def _write(folder: Path, report: Report) -> None:
+    """Write the run's files, the page last: it alone needs more than this package brings along.
+
+    Raises:
+        ImportError: there is nothing to make a page with; the other files are written.
+        OSError: the folder cannot be written to.
+    """
+    from pytest_evalharness.base.files import readable_json, write_atomic
+    from pytest_evalharness.report import html, markdown
+
+    write_atomic(folder / "results.json", readable_json(report.to_json()))
+    write_atomic(folder / "summary.md", markdown.render(report))
+    write_atomic(folder / "report.html", html.render(report))
 
 
 @pytest.hookimpl(trylast=True)
@@ -158,7 +173,8 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     unwritten = config.stash.get(_UNWRITTEN, "")
     if unwritten:
         terminalreporter.write_line(unwritten, red=True)
-    terminalreporter.write_line(f"files: {relative(run.folder, config)}")
+    no_page = config.stash.get(_NO_PAGE, "")
+    terminalreporter.write_line(f"files: {relative(run.folder, config)}{f' ({no_page})' if no_page else ''}")
     for result in _worth_telling(terminalreporter, config):
         terminalreporter.write_line("")
         terminalreporter.write_line(result)

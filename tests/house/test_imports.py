@@ -20,6 +20,7 @@ ONLY = {
     "httpx": {"net"},
     "httpcore": {"net"},
     "docker": {"containers"},
+    "jinja2": {"report"},
     "pytest": {"plugin"},
     "_pytest": {"plugin"},
 }
@@ -119,7 +120,19 @@ def loaded_after(code):
     return set(run.stdout.split())
 
 
-HEAVY = {"scipy", "numpy", "httpx", "pydantic", "docker", "yaml", "fastapi", "xdist", "sqlite3", "statistics"}
+HEAVY = {
+    "scipy",
+    "numpy",
+    "httpx",
+    "pydantic",
+    "docker",
+    "yaml",
+    "fastapi",
+    "jinja2",
+    "xdist",
+    "sqlite3",
+    "statistics",
+}
 
 
 def test_loading_the_plugin_imports_pytest_and_the_standard_library_only():

@@ -18,7 +18,7 @@ def compared():
     def result(wins=(28, 15), games=30, *, trusted=True, label="keeper:v2", claim="better", **declared):
         changes = {
             key: declared.pop(key)
-            for key in ("attempt", "earlier", "evidence_age_seconds")
+            for key in ("attempt", "earlier", "evidence_age_seconds", "episodes", "roster", "name")
             if key in declared
         }
         aa = declared.pop("aa", False)
@@ -61,5 +61,34 @@ def report():
 def case():
     def make(*results, nodeid="evals/test_a.py::test_b", outcome="passed", message=""):
         return CaseReport(nodeid, outcome, message, results)
+
+    return make
+
+
+@pytest.fixture
+def episodes():
+    """Both arms' episodes as the league tells them; `changes` is per number, the same for both arms."""
+
+    def make(games=3, changes=None, label="keeper:v2"):
+        def row(side, number):
+            usual = {
+                "id": f"ereq_{side}_{number}", "request": f"xreq_{side}", "seed": 1000 + number, "status": "completed",
+                "outcome": "win" if number % 2 else "loss", "score": float(number % 2), "kills": 0, "cause": "",
+                "seated": True, "wrong": {},
+            }  # fmt: skip
+            return {**usual, **(changes or {}).get(number, {})}
+
+        seats = [
+            {
+                "position": i,
+                "label": label if i == 0 else f"rival-{i}:v1",
+                "role": "imposter" if i in (2, 3) else "crew",
+            }
+            for i in range(8)
+        ]
+        return {
+            side: {"tested_seat": 0, "seats": seats, "rows": [row(side, i) for i in range(1, games + 1)]}
+            for side in ("candidate", "baseline")
+        }
 
     return make

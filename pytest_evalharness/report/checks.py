@@ -1,0 +1,97 @@
+"""The trust checks of a comparison as a list: which were made, and what each found. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.verdict.words import Reason
+
+_WIDE = 320
+_CHECKS = (
+    ("Builds", ("same_build",), "the arms are different builds, as far as the server tells digests"),
+    ("Ended", ("not_terminal", "wedged", "failed"), "requests and episodes have ended, as many as were asked for"),
+    ("Seats", ("seats",), "everybody sat where they were placed, seat by seat"),
+    ("Roles", ("roles",), "the roles in the results are the ones that were forced"),
+    ("Field", ("roster",), "both arms met the same opponents: the field was chosen once and frozen"),
+    ("Game", ("versions",), "both arms played one version of the game"),
+    ("Config", ("config",), "both arms played with the same settings, as far as the server tells them"),
+    ("Seeds", ("seeds",), "the arms played the seeds they were paired by"),
+    ("Copies", ("duplicates",), "no episode is a copy of another"),
+    ("Gaps", ("no_games", "missing_over_limit", "missing_differs_between_arms", "missing_reverses"),
+     "missing games are few, even, and could not turn the result around"),
+    ("Declaration", ("declaration_changed",), "claim and rule were stored before anything was posted"),
+)  # fmt: skip
+"""Name, the reasons that fail it, and what a pass means."""
+_TOLD = frozenset({"seats"})
+"""Checks whose success a judgement names itself."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check.
+
+    Attributes:
+        name: what was looked at.
+        state: `passed`, `failed`, or `left out`.
+        text: what was found.
+    """
+
+    name: str
+    state: str
+    text: str
+
+
+def checks(judged: Mapping[str, Any]) -> list[Check]:
+    """Every trust check in a fixed order, then every other failure.
+
+    Args:
+        judged: a judgement's plain data.
+    """
+    failed: dict[str, list[str]] = {}
+    for reason in judged["reasons"]:
+        if forbids_trust(reason["reason"]):
+            failed.setdefault(reason["reason"], []).append(finding(reason))
+    told = []
+    for name, reasons, passed in _CHECKS:
+        found = [text for reason in reasons for text in failed.pop(reason, ())]
+        if name == "Seeds" and not found and judged["declaration"].get("pairing") is None:
+            continue  # nothing was paired
+        unverified = name.lower() in _TOLD and name.lower() not in judged["verified"]
+        if found:
+            told += [Check(name, "failed", text) for text in found]
+        elif name == "Builds" and judged.get("aa"):
+            told.append(Check(name, "left out", "one build meets itself by design"))
+        elif unverified:
+            told.append(Check(name, "left out", "not verified"))
+        else:
+            told.append(Check(name, "passed", passed))
+    return told + [Check("Other", "failed", text) for texts in failed.values() for text in texts]
+
+
+def notes(judged: Mapping[str, Any]) -> list[str]:
+    """The reasons that forbid no trust: what a reader should know beside the verdict."""
+    return [finding(reason) for reason in judged["reasons"] if not forbids_trust(reason["reason"])]
+
+
+def forbids_trust(word: str) -> bool:
+    """Whether a reason makes a comparison untrustworthy; one that this release does not know does."""
+    try:
+        return Reason(word).forbids_trust
+    except ValueError:
+        return True
+
+
+def finding(reason: Mapping[str, Any]) -> str:
+    """A reason in plain words, with its particulars."""
+    try:
+        sentence = Reason(reason["reason"]).sentence
+    except ValueError:
+        sentence = printable(reason["reason"])
+    detail = printable(reason["detail"], _WIDE) if reason["detail"] else ""
+    arm = printable(reason["arm"])
+    if arm and not detail.startswith(f"{arm}:"):
+        detail = ": ".join(part for part in (arm, detail) if part)
+    return f"{sentence} ({detail})" if detail else sentence

@@ -1,0 +1,327 @@
+"""The report as a page shows it: every sentence, number and mark ready to be laid out. Pure; a template computes nothing.
+
+All text from outside is one harmless line here. That it cannot become markup is the template's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.report import checks, plot, rows
+from pytest_evalharness.report import sentences as say
+from pytest_evalharness.report.model import SCOPE, CaseReport, Report, counts, remarks
+
+_WIDE = 300
+_MOST_LINES = 60
+_MOST_REQUESTS = 3
+_SYMBOLS = {"better": "▲", "worse": "▼", "equivalent": "=", "inconclusive": "?", "untrustworthy": "!"}
+"""A verdict's sign: its colour is never all that tells it."""
+_OUTCOMES = {
+    "passed": "✓", "failed": "✕", "inconclusive": "?", "untrustworthy": "!", "skipped": "»", "error": "!",
+}  # fmt: skip
+_UNTRUSTWORTHY = "untrustworthy"
+_NOT_TOLD = "not told by the server"
+
+
+@dataclass(frozen=True)
+class ArmView:
+    """Who played in an arm, and how often it won; empty where that must not be told."""
+
+    side: str
+    label: str
+    share: str
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """One comparison.
+
+    Attributes:
+        place: its place among all comparisons of the page, from 0; its rows have the same.
+        name: what was compared.
+        verdict: the verdict's word, which is also its colour's name.
+        symbol: the verdict's sign.
+        sentence: what the evidence says.
+        numbers: the counts and the difference; empty where none may be told.
+        claim: what becomes of the claim.
+        next_step: what to do now.
+        remarks: what must be known beside the verdict.
+        arms: both arms.
+        arm_facts: what is told of both: its name, the candidate's, the baseline's.
+        wilson: what the arms' intervals are, in words.
+        arms_plot: both win rates; None where nothing may be read from them.
+        difference_plot: the difference; likewise.
+        difference: the difference in short; empty likewise.
+        interval: what the difference's interval is, in words.
+        margin: what the margin is and how it is judged; empty without one.
+        checks: the trust checks.
+        misplaced: the wrong seats.
+        seats: the state of all seats in one line; empty without episodes.
+        seats_open: whether some seat is wrong.
+        episodes: how many rows there are.
+        facts: how it was declared and played.
+        spent: what it took.
+        field: the opponents, by rank: label, player, score.
+        lines: every number, as a terminal shows it.
+    """
+
+    place: int
+    name: str
+    verdict: str
+    symbol: str
+    sentence: str
+    numbers: str
+    claim: str
+    next_step: str
+    remarks: tuple[str, ...]
+    arms: tuple[ArmView, ...]
+    arm_facts: tuple[tuple[str, str, str], ...]
+    wilson: str
+    arms_plot: plot.ArmsPlot | None
+    difference_plot: plot.DifferencePlot | None
+    difference: str
+    interval: str
+    margin: str
+    checks: tuple[checks.Check, ...]
+    misplaced: tuple[rows.Misplaced, ...]
+    seats: str
+    seats_open: bool
+    episodes: int
+    facts: tuple[tuple[str, str], ...]
+    spent: tuple[tuple[str, str], ...]
+    field: tuple[tuple[str, str, str], ...]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """One case.
+
+    Attributes:
+        anchor: where it stands on the page.
+        message: what it said where it did not pass, line by line.
+    """
+
+    anchor: str
+    nodeid: str
+    outcome: str
+    symbol: str
+    message: tuple[str, ...]
+    comparisons: tuple[ComparisonView, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole run.
+
+    Attributes:
+        tone: `good`, `unsure` or `bad`.
+        tally: outcomes and how many cases had them.
+        data: the rows of all comparisons and their table of strings, for the one block of data.
+    """
+
+    run_id: str
+    server: str
+    finished_at: str
+    exit_code: int
+    exit_words: str
+    tone: str
+    symbol: str
+    embedded: bool
+    scope: str
+    tally: tuple[tuple[str, int], ...]
+    cases: tuple[CaseView, ...]
+    missing: tuple[str, ...]
+    notices: tuple[str, ...]
+    still_running: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...]
+    data: Mapping[str, Any]
+
+
+def page(report: Report) -> Page:
+    """Everything a page says about a run."""
+    words = rows.Words()
+    tables: list[dict[str, Any]] = []
+    cases = tuple(_case(number, case, tables, words) for number, case in enumerate(report.cases, 1))
+    tone = "good" if report.exit_code == 0 else "unsure" if report.exit_code == 10 else "bad"  # noqa: PLR2004
+    return Page(
+        run_id=printable(report.run_id),
+        server=printable(report.server),
+        finished_at=printable(report.finished_at),
+        exit_code=report.exit_code,
+        exit_words=report.exit_words,
+        tone=tone,
+        symbol={"good": "✓", "unsure": "?", "bad": "!"}[tone],
+        embedded=report.embedded,
+        scope=SCOPE,
+        tally=tuple(counts(report.cases).items()),
+        cases=cases,
+        missing=_texts(report.missing),
+        notices=_texts(report.notices),
+        still_running=_texts(report.still_running),
+        settings=tuple((name, printable(value, _WIDE)) for name, value in sorted(report.settings.items())),
+        data={"comparisons": tables, "words": words.to_json()},
+    )
+
+
+def _texts(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(printable(text, _WIDE) for text in texts)
+
+
+def _case(number: int, case: CaseReport, tables: list[dict[str, Any]], words: rows.Words) -> CaseView:
+    comparisons = []
+    for result in case.results:
+        comparisons.append(comparison(result, len(tables)))
+        effect = result["judgement"]["verdict"] != _UNTRUSTWORTHY
+        tables.append(rows.table(result.get("episodes", {}), words, effect=effect))
+    return CaseView(
+        anchor=f"case-{number}",
+        nodeid=printable(case.nodeid, _WIDE),
+        outcome=case.outcome,
+        symbol=_OUTCOMES.get(case.outcome, "!"),
+        message=tuple(printable(line, 2 * _WIDE) for line in case.message.splitlines()[:_MOST_LINES]),
+        comparisons=tuple(comparisons),
+    )
+
+
+def comparison(result: Mapping[str, Any], place: int) -> ComparisonView:
+    """What a page says about one comparison. Of one that cannot be believed it has no effect, and nothing to read one from.
+
+    A pooled result, one whose data has `strata`, has no episodes of its own: a view of its strata, with a plot a
+    stratum, belongs beside this one, and `_case` chooses between them.
+
+    Args:
+        result: a comparison's plain data (`ABResult.to_json`).
+        place: its place among all comparisons of the page.
+    """
+    judged, declared = result["judgement"], result["judgement"]["declaration"]
+    trusted = judged["verdict"] != _UNTRUSTWORTHY
+    episodes = result.get("episodes", {})
+    wrong = rows.misplaced(episodes)
+    total = sum(len(arm["rows"]) for arm in episodes.values())
+    shown = trusted and judged["diff"] is not None
+    return ComparisonView(
+        place=place,
+        name=printable(result["name"]),
+        verdict=printable(judged["verdict"]),
+        symbol=_SYMBOLS.get(judged["verdict"], "!"),
+        sentence=say.verdict_sentence(judged),
+        numbers=say.numbers_sentence(judged),
+        claim=say.claim_sentence(judged),
+        next_step=printable(result.get("next_step") or _next(judged), 2 * _WIDE),
+        remarks=tuple(printable(text, _WIDE) for text in [*remarks(result), *checks.notes(judged)]),
+        arms=tuple(_arm(judged, side, trusted=trusted) for side in rows.SIDES),
+        arm_facts=_arm_facts(judged, trusted=trusted),
+        wilson=f"{100 * (1 - declared['alpha']):.4g} % Wilson intervals",
+        arms_plot=plot.arms_plot(judged) if trusted else None,
+        difference_plot=plot.difference_plot(judged) if trusted else None,
+        difference=_difference(judged) if shown else "",
+        interval=say.level_words(judged),
+        margin=_margin(declared) if shown else "",
+        checks=tuple(checks.checks(judged)),
+        misplaced=tuple(wrong),
+        seats=rows.seats_words(episodes) if total else "",
+        seats_open=bool(wrong),
+        episodes=total,
+        facts=_facts(result, judged),
+        spent=_spent(result, judged),
+        field=_field(result.get("roster") or {}),
+        lines=tuple(printable(line.removeprefix("  "), 2 * _WIDE) for line in result.get("lines", ())),
+    )
+
+
+def _next(judged: Mapping[str, Any]) -> str:
+    """What to do where the case itself names nothing: the claim is met."""
+    if judged.get("aa"):
+        return "go on: the harness treats both arms alike as far as these games can show"
+    if judged["decision"] == "met":
+        return f"rely on it for what was claimed, and no further: it is {SCOPE}"
+    return "see what the case said"
+
+
+def _difference(judged: Mapping[str, Any]) -> str:
+    low, high = (say.points(limit) for limit in judged["ci"])
+    return f"{say.points(judged['diff'])} [{low}, {high}]"
+
+
+def _margin(declared: Mapping[str, Any]) -> str:
+    if declared["margin"] is None:
+        return ""
+    within = say.points(-declared["margin"])
+    what = f"below {within}" if declared["claim"] == "noninferior" else f"beyond {within[1:]} to either side"
+    return f"thick bar: {say.margin_level_words(declared)}, on which the margin is judged; only {what} would matter"
+
+
+def _arm(judged: Mapping[str, Any], side: str, *, trusted: bool) -> ArmView:
+    arm = judged[side]
+    told = say.share(arm["wins"], arm["finished"]) if trusted else ""
+    return ArmView(side, printable(arm["label"], say.NAME), told)
+
+
+def _arm_facts(judged: Mapping[str, Any], *, trusted: bool) -> tuple[tuple[str, str, str], ...]:
+    told = [_facts_of_arm(judged, side, trusted=trusted) for side in rows.SIDES]
+    return tuple((name, candidate, told[1][name]) for name, candidate in told[0].items())
+
+
+def _facts_of_arm(judged: Mapping[str, Any], side: str, *, trusted: bool) -> dict[str, str]:
+    arm = judged[side]
+    facts = {}
+    if trusted:
+        low, high = judged[f"wilson_{side}"]
+        facts["interval"] = f"{100 * low:.1f} to {100 * high:.1f}\N{NO-BREAK SPACE}%"
+        facts["mean seat score"] = "none" if arm["mean_score"] is None else f"{arm['mean_score']:.2f}"
+        facts["kills"] = _known(arm["kills"])
+        facts["vote timeouts"] = _known(arm["vote_timeouts"])
+    missing = arm["requested"] - arm["finished"] - arm["unpaired"]
+    facts["missing"] = f"{missing} of {arm['requested']}"
+    facts["requests"] = " ".join(printable(one) for one in arm["request_ids"][:_MOST_REQUESTS])
+    if len(arm["request_ids"]) > _MOST_REQUESTS:
+        facts["requests"] += f" and {len(arm['request_ids']) - _MOST_REQUESTS} more"
+    return facts
+
+
+def _known(count: int | None) -> str:
+    return "not told" if count is None else str(count)
+
+
+def _facts(result: Mapping[str, Any], judged: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    declared, plan = judged["declaration"], result["plan"]
+    facts: list[tuple[str, Any]] = [
+        ("claim", say.claim_words(declared)),
+        ("rule", declared["rule"]),
+        ("error level", f"{declared['alpha']:g}, two-sided"),
+        ("pairing", declared.get("pairing") or "none: independent arms"),
+        ("attempt", result["attempt"]),
+    ]
+    facts += [
+        (name, plan[key])
+        for name, key in (
+            ("tested seat", "tested_seat"), ("episodes an arm", "episodes"), ("ticks", "ticks"), ("league", "league"),
+            ("backend", "backend"), ("server", "server"),
+        )
+        if plan.get(key) is not None
+    ]  # fmt: skip
+    return tuple((name, printable(value)) for name, value in facts)
+
+
+def _spent(result: Mapping[str, Any], judged: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What a comparison took, as far as anybody knows: nothing that the server tells today has a price."""
+    arms = [judged[side] for side in rows.SIDES]
+    requests = sum(len(arm["request_ids"]) for arm in arms)
+    games = f"{sum(arm['requested'] for arm in arms)} asked for in {requests} requests"
+    old = result["evidence_age_seconds"] is not None
+    return (("games", f"{games}; nothing was posted by this run" if old else games), ("cost", _NOT_TOLD))
+
+
+def _field(roster: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    return tuple(
+        (
+            printable(member["label"], say.NAME),
+            printable(member["player_name"], say.NAME),
+            "none" if member["score"] is None else f"{member['score']:.2f}",
+        )
+        for member in roster.get("opponents", ())
+    )

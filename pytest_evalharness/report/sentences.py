@@ -1,0 +1,89 @@
+"""A comparison in whole sentences, for a reader who was not there. Pure; all text from outside is made harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_evalharness.base.text import printable
+
+NAME = 60
+"""How much of a label or a name is shown."""
+_MARGINAL = ("noninferior", "equivalent")
+
+
+def verdict_sentence(judged: Mapping[str, Any]) -> str:
+    """What the evidence says, without a number.
+
+    Args:
+        judged: a judgement's plain data.
+    """
+    if judged["verdict"] == "untrustworthy":
+        return "This comparison cannot be believed, so nothing is said about its effect."
+    if judged.get("aa"):
+        return "One build met itself, and no difference was told, as it should be."
+    candidate, baseline = (printable(judged[side]["label"], NAME) for side in ("candidate", "baseline"))
+    margin = judged["declaration"]["margin"]
+    within = f" to within {100 * margin:g} percentage points" if margin is not None else ""
+    return {
+        "better": f"{candidate} won more often than {baseline}.",
+        "worse": f"{candidate} won less often than {baseline}.",
+        "equivalent": f"{candidate} and {baseline} win equally often{within}.",
+        "inconclusive": f"These games cannot tell whether {candidate} wins more or less often than {baseline}.",
+    }.get(judged["verdict"], printable(judged["verdict"]))
+
+
+def numbers_sentence(judged: Mapping[str, Any]) -> str:
+    """The counts and the difference; empty where none may be told."""
+    if judged["verdict"] == "untrustworthy" or judged["diff"] is None:
+        return ""
+    won = " against ".join(
+        f"{judged[side]['wins']} of {judged[side]['finished']}" for side in ("candidate", "baseline")
+    )
+    low, high = (points(limit) for limit in judged["ci"])
+    return (
+        f"Won {won} games: {points(judged['diff'])} percentage points, {level_words(judged)} {low} to {high}."
+    )
+
+
+def claim_sentence(judged: Mapping[str, Any]) -> str:
+    """What becomes of what was claimed."""
+    claim = claim_words(judged["declaration"])
+    if judged.get("aa"):
+        return f"The declared claim, {claim}, is not judged in an A/A run."
+    became = {
+        "met": "is met",
+        "not_met": "is not met",
+        "cannot_tell": "stays open",
+        "untrustworthy": "is not judged",
+    }.get(judged["decision"], printable(judged["decision"]))
+    return f"The claim, {claim}, {became}."
+
+
+def claim_words(declared: Mapping[str, Any]) -> str:
+    """A claim as it was declared: `“noninferior” within 0.20`."""
+    word = printable(declared["claim"]).replace("_", " ")
+    margin = declared["margin"]
+    return f"“{word}” within {margin:.2f}" if declared["claim"] in _MARGINAL and margin else f"“{word}”"
+
+
+def level_words(judged: Mapping[str, Any]) -> str:
+    """What kind of interval stands beside a difference."""
+    if judged.get("bound") is not None:
+        return "interval at this look's bound"
+    return f"{100 * (1 - judged['declaration']['alpha']):.4g} % interval"
+
+
+def margin_level_words(declared: Mapping[str, Any]) -> str:
+    """What kind of interval margins are judged on."""
+    return f"{100 * (1 - 2 * declared['alpha']):.4g} % interval"
+
+
+def points(value: float) -> str:
+    """A difference in percentage points, with its sign and a true minus."""
+    return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
+
+
+def share(wins: int, games: int) -> str:
+    """A win rate, `15/30 = 50.0 %`, with no break before the sign."""
+    return f"{wins}/{games} = {100 * wins / games:.1f}\N{NO-BREAK SPACE}%" if games else f"{wins}/{games}"
