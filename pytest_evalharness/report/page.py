@@ -215,7 +215,7 @@ def comparison(result: Mapping[str, Any], place: int) -> ComparisonView:
         remarks=tuple(printable(text, _WIDE) for text in [*remarks(result), *checks.notes(judged)]),
         arms=tuple(_arm(judged, side, trusted=trusted) for side in rows.SIDES),
         arm_facts=_arm_facts(judged, trusted=trusted),
-        wilson=f"{100 * (1 - declared['alpha']):.4g} % Wilson intervals",
+        wilson=f"{100 * (1 - declared['alpha']):.4g}\N{NO-BREAK SPACE}% Wilson intervals",
         arms_plot=plot.arms_plot(judged) if trusted else None,
         difference_plot=plot.difference_plot(judged) if trusted else None,
         difference=_difference(judged) if shown else "",

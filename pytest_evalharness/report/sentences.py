@@ -71,12 +71,12 @@ def level_words(judged: Mapping[str, Any]) -> str:
     """What kind of interval stands beside a difference."""
     if judged.get("bound") is not None:
         return "interval at this look's bound"
-    return f"{100 * (1 - judged['declaration']['alpha']):.4g} % interval"
+    return f"{100 * (1 - judged['declaration']['alpha']):.4g}\N{NO-BREAK SPACE}% interval"
 
 
 def margin_level_words(declared: Mapping[str, Any]) -> str:
     """What kind of interval margins are judged on."""
-    return f"{100 * (1 - 2 * declared['alpha']):.4g} % interval"
+    return f"{100 * (1 - 2 * declared['alpha']):.4g}\N{NO-BREAK SPACE}% interval"
 
 
 def points(value: float) -> str:

@@ -40,7 +40,7 @@
     const value = row[column];
     const node = make("td", { className: column });
     if (NUMBERS.has(column)) node.classList.add("number");
-    if (column === "id" || column === "request") node.classList.add("id");
+    if (column === "id" || column === "request") node.classList.add("code");
     if (column === "links") {
       value.forEach(([word, target], i) => {
         if (i) node.append(" ");

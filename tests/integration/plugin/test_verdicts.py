@@ -172,6 +172,27 @@ def test_the_files_of_a_run(project):
     assert "not a league rank" in summary
 
 
+def test_a_run_leaves_a_page_for_people(project):
+    result = project.judge_here("--eval-num=5", "--eval-inconclusive=pass")
+    page = next(project.home.glob("runs/*/report.html")).read_text()
+    assert "A/B crew" in page
+    assert page.count("ereq_") == 10
+    result.stdout.no_fnmatch_line("*was not written*")
+
+
+def test_without_the_extra_a_run_says_once_how_to_get_its_page(project):
+    project.pytester.makeconftest("import sys\nsys.modules['jinja2'] = None\n")
+    result = project.judge("--eval-num=5", "--eval-inconclusive=pass")
+    assert result.ret == 0
+    said = [line for line in result.outlines if "report.html" in line]
+    assert len(said) == 1
+    assert said[0].startswith("files: ")
+    assert said[0].endswith("(report.html was not written: pip install 'pytest-evalharness[html]')")
+    assert list(project.home.glob("runs/*/results.json"))
+    assert list(project.home.glob("runs/*/summary.md"))
+    assert not list(project.home.glob("runs/*/report.html"))
+
+
 def test_fixtures_show_the_arms_and_the_field(project):
     project.cases(
         """

@@ -70,7 +70,7 @@ def test_a_comparison_has_its_sentence_its_plots_and_its_numbers(view, compared,
     assert (seen.verdict, seen.symbol, seen.difference) == ("better", "▲", "+43.3 [+22.0, +61.8]")
     assert seen.arms_plot.candidate.x > seen.arms_plot.baseline.x
     assert seen.difference_plot.margin is None
-    assert (seen.wilson, seen.interval, seen.margin) == ("95 % Wilson intervals", "95 % interval", "")
+    assert (seen.wilson, seen.interval, seen.margin) == ("95\xa0% Wilson intervals", "95\xa0% interval", "")
     assert {name: both for name, *both in seen.arm_facts}["kills"] == ["3", "3"]
     assert (seen.episodes, seen.seats) == (60, "as placed in 60 episodes")
     assert not seen.seats_open
@@ -85,7 +85,7 @@ def test_a_comparison_has_its_sentence_its_plots_and_its_numbers(view, compared,
 )
 def test_a_margin_is_explained(view, compared, claim, words):
     seen = view(compared((28, 15), claim=claim, margin=0.2))
-    assert seen.margin == f"thick bar: 90 % interval, on which the margin is judged; {words}"
+    assert seen.margin == f"thick bar: 90\xa0% interval, on which the margin is judged; {words}"
 
 
 def test_verdicts_are_told_apart_by_a_sign_and_not_by_colour_alone(view, compared):

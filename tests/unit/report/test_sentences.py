@@ -30,7 +30,7 @@ def test_the_numbers_of_what_cannot_be_believed_are_not_told(judged):
 
 def test_the_numbers_say_the_kind_of_their_interval(judged):
     told = say.numbers_sentence(judged((28, 15), alpha=0.01))
-    assert told.startswith("Won 28 of 30 against 15 of 30 games: +43.3 percentage points, 99 % interval +")
+    assert told.startswith("Won 28 of 30 against 15 of 30 games: +43.3 percentage points, 99\xa0% interval +")
     assert say.level_words({**judged(), "bound": 2.4}) == "interval at this look's bound"
 
 
