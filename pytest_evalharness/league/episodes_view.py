@@ -8,17 +8,23 @@ from typing import Any
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import Arm, Seat
+from pytest_evalharness.league.attribution import COMPLETED, attribution
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord, Outcome, SeatedAs
+from pytest_evalharness.verdict.words import Attribution
 
 _LONGEST = 80
-_COMPLETED = "completed"
+_BLAME = {
+    Attribution.POLICY: "the tested policy's own failure",
+    Attribution.INFRASTRUCTURE: "infrastructure",
+    Attribution.UNKNOWN: "unknown cause",
+}
 
 
 def episodes_view(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> dict[str, Any]:
     """The rows of both arms, by side; of an arm without a record there are none.
 
     Each arm has `tested_seat`, `seats` (who was placed where: `position`, `label`, `role`) and `rows`. A row has `id`,
-    `request`, `seed`, `status`, `outcome`, `score`, `kills`, `cause` (why it was not played to its end, or says nothing),
+    `request`, `seed`, `status`, `outcome`, `score`, `kills`, `cause` (why it was not played to its end, and who is to blame; else empty),
     `seated` (whether anybody ever sat in it) and `wrong`: position → who sat there instead, of wrong seats only.
 
     Args:
@@ -29,13 +35,14 @@ def episodes_view(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> 
 
 
 def _arm(arm: Arm, record: ArmRecord) -> dict[str, Any]:
-    requests = _requests(arm, record)
     return {
         "tested_seat": arm.tested_seat,
         "seats": [
             {"position": s.position, "label": printable(s.label, _LONGEST), "role": s.role} for s in arm.seats
         ],
-        "rows": [_row(arm, e, request) for e, request in zip(record.episodes, requests, strict=False)],
+        "rows": [
+            _row(arm, e, request) for e, request in zip(record.episodes, _requests(record), strict=False)
+        ],
     }
 
 
@@ -51,33 +58,35 @@ def _row(arm: Arm, episode: EpisodeRecord, request: str) -> dict[str, Any]:
         "outcome": outcome.value,
         "score": episode.score(seat) if told else None,
         "kills": episode.count("kills", seat) if told else None,
-        "cause": "" if told and episode.status == _COMPLETED else cause_of(episode, seat),
+        "cause": cause_of(episode, seat),
         "seated": episode.results is not None or bool(episode.participants),
         "wrong": wrong_seats(arm, episode),
     }
 
 
-def _requests(arm: Arm, record: ArmRecord) -> Iterator[str]:
-    """Each episode's request, in order; empty where the server listed more or fewer episodes than were asked for."""
+def _requests(record: ArmRecord) -> Iterator[str]:
+    """Each episode's request, in the order of the episodes; empty where nobody knows which of several it was."""
     ids = [printable(request, _LONGEST) for request in record.request_ids]
-    sizes = [block.episodes for block in arm.blocks][: len(ids)]
     if len(ids) == 1:
         return repeat(ids[0])
-    if sum(sizes) != len(record.episodes) or len(sizes) != len(ids):
-        return repeat("")
-    return chain.from_iterable(repeat(request, size) for request, size in zip(ids, sizes, strict=True))
+    listed = [request.listed for request in record.requests]
+    known = (repeat(request, times) for request, times in zip(ids, listed, strict=False))
+    return chain(chain.from_iterable(known), repeat(""))
 
 
 def cause_of(episode: EpisodeRecord, seat: int) -> str:
-    """Why an episode ended otherwise than by being played, in words; the server's own word for it included."""
-    if episode.status != _COMPLETED:
-        return ": ".join(printable(word, _LONGEST) for word in (episode.status, episode.error_type) if word)
-    if not episode.results:
-        return "no results"
-    wins = episode.results.get("win")
-    if not isinstance(wins, list) or seat >= len(wins):
-        return "no win told for the tested seat"
-    return "another seat's connection timed out"
+    """Why an episode was not played to its end, in the server's own words, and who is to blame; empty if it was."""
+    blame = attribution(episode, seat)
+    if blame is None:
+        return ""
+    if episode.status != COMPLETED:
+        words = [episode.status, episode.error_type or ""]
+    elif episode.results and episode.anyone_dropped:
+        words = ["a connection timed out"]
+    else:
+        words = ["no result for the tested seat"]
+    told = ": ".join(printable(word, _LONGEST) for word in words if word)
+    return f"{told} ({_BLAME[blame]})"
 
 
 def wrong_seats(arm: Arm, episode: EpisodeRecord) -> dict[str, str]:

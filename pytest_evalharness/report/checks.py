@@ -25,7 +25,7 @@ _CHECKS = (
     ("Declaration", ("declaration_changed",), "claim and rule were stored before anything was posted"),
 )  # fmt: skip
 """Name, the reasons that fail it, and what a pass means."""
-_TOLD = frozenset({"seats"})
+_TOLD = frozenset({"seats", "seeds"})
 """Checks whose success a judgement names itself."""
 
 

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.league.arms import SIDES
+from pytest_evalharness.league.blocks import BlockSpec
 from pytest_evalharness.league.episodes_view import episodes_view, wrong_seats
-from pytest_evalharness.league.records import SeatedAs
+from pytest_evalharness.league.records import RequestRecord, SeatedAs
 from pytest_evalharness.league.trust import seating_problem
 
 HOSTILE = "\x1b[31m</script>\u202e"
@@ -40,17 +41,35 @@ def rows(make, arms):
 @pytest.mark.parametrize(
     ("changes", "cause"),
     [
-        ({"status": "failed", "error_type": "platform_error", "results": None}, "failed: platform_error"),
-        ({"status": "cancelled", "results": None}, "cancelled"),
-        ({"status": "failed", "error_type": HOSTILE, "results": None}, "failed: \ufffd[31m</script>\ufffd"),
-        ({"results": None}, "no results"),
-        ({"results": {"scores": [1]}}, "no win told for the tested seat"),
-        ({"results": {"win": [False] * 8, "connect_timeout": [0, 1]}}, "another seat's connection timed out"),
+        (
+            {"status": "failed", "error_type": "platform_error", "results": None},
+            "failed: platform_error (infrastructure)",
+        ),
+        ({"status": "cancelled", "results": None}, "cancelled (infrastructure)"),
+        (
+            {"status": "failed", "error_type": HOSTILE, "results": None},
+            "failed: \ufffd[31m</script>\ufffd (unknown cause)",
+        ),
+        ({"results": None}, "no result for the tested seat (unknown cause)"),
+        ({"results": {"scores": [1]}}, "no result for the tested seat (unknown cause)"),
+        (
+            {"results": {"win": [False] * 8, "connect_timeout": [0, 1]}},
+            "a connection timed out (infrastructure)",
+        ),
     ],
 )
 def test_an_episode_that_says_nothing_tells_why(make, arm, rows, changes, cause):
     row = rows(make.episode(arm, 0, **changes))[0]
     assert (row["outcome"], row["cause"], row["score"], row["kills"]) == ("missing", cause, None, None)
+
+
+def test_what_the_tested_policy_failed_itself_is_a_loss_and_says_so(make, arm, rows):
+    own = {"status": "failed", "error_type": "player_error", "failed_seat": 0, "results": None}
+    row = rows(make.episode(arm, 0, **own))[0]
+    assert (row["outcome"], row["cause"]) == (
+        "loss",
+        "failed: player_error (the tested policy's own failure)",
+    )
 
 
 def test_an_episode_that_was_played_has_no_cause_and_its_numbers(make, arm, rows):
@@ -151,16 +170,14 @@ def test_episodes_are_told_to_their_requests_only_where_that_is_known(make, arm,
     assert [row["request"] for row in rows(*three, **ids)] == ["", "", ""]
 
 
-def test_rows_of_planned_looks_know_their_request(make):
-    from pytest_evalharness.verdict.claim import Declaration
-
-    looked = make.plan(declaration=Declaration("better", rule="overlap", looks=(1, 4)))
-    arms = make.arms(looked)
-    record = make.record(
-        arms["candidate"], request_ids=("xreq_1", "xreq_2"), request_statuses=("completed", "completed")
+def test_an_episode_is_told_to_the_request_that_listed_it(make, arm, rows):
+    more = [make.episode(arm, i) for i in range(4)]  # the first request listed one more than was asked for
+    told = rows(
+        *more,
+        request_ids=("xreq_1", "xreq_2"),
+        requests=(RequestRecord(BlockSpec(2), 3), RequestRecord(BlockSpec(1), 1)),
     )
-    told = episodes_view(arms, {"candidate": record})["candidate"]["rows"]
-    assert [row["request"] for row in told] == ["xreq_1", "xreq_2", "xreq_2", "xreq_2"]
+    assert [row["request"] for row in told] == ["xreq_1", "xreq_1", "xreq_1", "xreq_2"]
 
 
 def test_rows_are_plain_data_even_of_a_hostile_server(make, arm, rows):

@@ -56,7 +56,8 @@ def test_seeds_are_checked_only_where_they_pair(judged):
     assert "Seeds" not in states(judged())
     paired = judged()
     paired["declaration"]["pairing"] = "seed"
-    assert states(paired)["Seeds"] == "passed"
+    assert states(paired)["Seeds"] == "left out"
+    assert states({**paired, "verified": ["seats", "seeds"]})["Seeds"] == "passed"
 
 
 def test_what_forbids_no_trust_is_a_note(judged):
