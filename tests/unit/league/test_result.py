@@ -344,6 +344,8 @@ def test_a_small_target_among_many_claims_needs_more_games(among):
     alone, many = (games_among(among(BETTER, [1.0] * others).judgement) for others in (0, 11))
     assert alone == among(BETTER, []).judgement.required_n.score
     assert many > 1.5 * alone
+
+
 # -------------------------------------------------------------- for a report
 
 
