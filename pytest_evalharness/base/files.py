@@ -20,7 +20,8 @@ def write_atomic(path: Path, content: str | bytes, *, mode: int = 0o644) -> None
     Raises:
         OSError: the folder cannot be written to; the old file is still there.
     """
-    data = content.encode() if isinstance(content, str) else content
+    # Half a character that came out of somebody's JSON goes back as the escape it came as.
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

@@ -168,3 +168,8 @@ def put(folder, name):
 def test_a_harmless_name_is_kept(name):
     if name == name.strip("._"):
         assert safe_component(name) == name
+
+
+def test_half_a_character_in_a_strangers_text_is_written_as_its_escape(tmp_path):
+    write_atomic(tmp_path / "f.json", readable_json({"name": "a\udc80b"}))
+    assert json.loads((tmp_path / "f.json").read_bytes()) == {"name": "a\udc80b"}
