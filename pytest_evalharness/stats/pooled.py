@@ -9,15 +9,19 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from pytest_evalharness.stats.inputs import played
+from pytest_evalharness.stats.inputs import count, played
 from pytest_evalharness.stats.normal import critical, two_sided
 from pytest_evalharness.stats.proportions import wilson_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import SupportsIndex
 
     Table = tuple[int, int, int, int]
+
+_NO_SPREAD = 1e-12
+"""Below this share of what chance alone would bring, a spread is rounding."""
 
 
 class Estimate(NamedTuple):
@@ -155,6 +159,38 @@ def fixed_effect(tables: Iterable[Table]) -> Estimate:
     return _combine(effects, variances, 0.0)
 
 
+def heterogeneity_p(q: float, k: SupportsIndex) -> float:
+    """The p-value of "the effect is the same in all configurations": the chi-square tail of Cochran's Q.
+
+    In words: where no effect differs, Q is about chi-square with K - 1 degrees of freedom.
+
+    When to use it: beside Q and I-squared. With few configurations it finds little: a large p shows no agreement.
+    Imports scipy.special when called.
+
+    Args:
+        q: Cochran's Q, of `fixed_effect` or `random_effects`; not negative.
+        k: The number of configurations, at least 1.
+
+    Returns:
+        p in [0, 1]; 1 for a single configuration.
+
+    Raises:
+        ValueError: q is negative or no number, or k is no count of at least 1.
+
+    Source: Cochran (1954), Biometrics 10, 417-451.
+    """
+    if not q >= 0.0:
+        raise ValueError(f"q must be a number of at least 0, got {q!r}")
+    tables = count(k, "k")
+    if tables == 0:
+        raise ValueError("k must be at least 1, got 0")
+    if tables == 1:
+        return 1.0
+    from scipy.special import gammaincc
+
+    return float(gammaincc(0.5 * (tables - 1), 0.5 * q))
+
+
 def random_effects(tables: Iterable[Table]) -> Estimate:
     """DerSimonian and Laird's average for effects that differ between configurations.
 
@@ -192,15 +228,41 @@ def hksj(tables: Iterable[Table], alpha: float = 0.05) -> tuple[float, float, fl
     """
     from pytest_evalharness.stats.student import t_critical
 
+    difference, error, freedom = _spread(tables)
+    half = t_critical(alpha, freedom) * error
+    return difference, max(difference - half, -1.0), min(difference + half, 1.0)
+
+
+def hksj_p(tables: Iterable[Table]) -> float:
+    """The two-sided p-value that belongs to the interval of `hksj`: below alpha exactly where that excludes 0.
+
+    Arguments, errors and source as `hksj`.
+    """
+    from pytest_evalharness.stats.student import t_two_sided
+
+    difference, error, freedom = _spread(tables)
+    return t_two_sided(difference / error, freedom)
+
+
+def _spread(tables: Iterable[Table]) -> tuple[float, float, int]:
+    """The average of `random_effects`, its standard error by the spread of the configurations, degrees of freedom.
+
+    Configurations that agree to the last digit have no spread to learn from. The variance within them stands in then,
+    as in Knapp and Hartung (2003), Stat. Med. 22, 2693-2710; an error of 0 would decide anything.
+    """
     effects, variances = _effects(tables)
-    if len(effects) < 2:  # noqa: PLR2004 - one configuration has no spread
+    freedom = len(effects) - 1
+    if freedom < 1:
         raise ValueError(f"tables must be at least 2 for a spread between them, got {len(effects)}")
     average = _random(effects, variances)
     weights = [1.0 / (v + average.tau_squared) for v in variances]
     spread = math.fsum(w * (d - average.difference) ** 2 for w, d in zip(weights, effects, strict=True))
-    error = math.sqrt(spread / ((len(effects) - 1) * math.fsum(weights)))
-    half = t_critical(alpha, len(effects) - 1) * error
-    return average.difference, max(average.difference - half, -1.0), min(average.difference + half, 1.0)
+    factor = spread / freedom
+    return (
+        average.difference,
+        math.sqrt((factor if factor > _NO_SPREAD else 1.0) / math.fsum(weights)),
+        freedom,
+    )
 
 
 def _checked(tables: Iterable[Table]) -> list[Table]:

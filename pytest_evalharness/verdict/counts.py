@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from pytest_evalharness.stats import difference, exact, missing, paired, proportions, sequential
+from pytest_evalharness.stats.normal import critical
 
 Interval = tuple[float, float]
 Arm = tuple[int, int]
@@ -18,23 +19,50 @@ _EITHER_WAY = math.log(2.0)
 """Two gamblers share the level; a single e-value looks both ways by itself."""
 
 
-class Comparison(Protocol):
-    """What every kind of counts can answer."""
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """Where the 1 - 2 alpha interval lies against the margin.
+
+    Attributes:
+        above: Its lower limit is above -margin.
+        wholly_below: Its upper limit is below -margin.
+        below: Its upper limit is below +margin.
+        wholly_above: Its lower limit is above +margin.
+    """
+
+    above: bool
+    wholly_below: bool
+    below: bool
+    wholly_above: bool
 
     @property
-    def arms(self) -> tuple[Arm, Arm]:
-        """(wins, games) of the candidate and of the baseline."""
+    def within(self) -> bool:
+        """The interval lies inside (-margin, margin)."""
+        return self.above and self.below
+
+    @property
+    def outside(self) -> bool:
+        """The interval lies wholly beyond the margin on one side."""
+        return self.wholly_below or self.wholly_above
+
+    @classmethod
+    def of_interval(cls, interval: Interval, margin: float) -> Margins:
+        """Where an interval lies."""
+        low, high = interval
+        return cls(
+            above=low > -margin, wholly_below=high < -margin, below=high < margin, wholly_above=low > margin
+        )
+
+
+class Testable(Protocol):
+    """What a rule asks of the games, whatever they are counts of."""
 
     @property
     def fewest(self) -> int:
         """Finished games of the smaller arm, or pairs."""
 
-    @property
-    def difference(self) -> float:
-        """The candidate's win rate minus the baseline's."""
-
-    def z(self, delta: float = 0.0) -> float:
-        """The score statistic for a true difference of delta."""
+    def z(self) -> float:
+        """The statistic of the score family."""
 
     def p(self) -> float:
         """The two-sided p-value of that statistic at 0."""
@@ -45,14 +73,35 @@ class Comparison(Protocol):
     def guaranteed_p(self) -> float:
         """The p-value of an exact test that never rejects more often than its level: the rule "exact"."""
 
-    def interval(self, alpha: float) -> Interval:
-        """The score interval for the difference."""
+    def separated(self, alpha: float) -> int:
+        """+1 or -1 where the candidate's or the baseline's Wilson interval lies wholly above the other's, else 0."""
 
     def newcombe(self, alpha: float) -> Interval:
         """Newcombe's interval for the difference."""
 
+    def margins(self, margin: float, alpha: float) -> Margins:
+        """Where the 1 - 2 alpha interval lies against a margin, by the two one-sided tests that belong to it."""
+
     def log_evidence(self, alpha: float) -> tuple[float, float]:
         """The highest evidence so far for the candidate and for the baseline: it decides at log(1 / alpha)."""
+
+
+class Comparison(Testable, Protocol):
+    """What the games of one comparison can answer."""
+
+    @property
+    def arms(self) -> tuple[Arm, Arm]:
+        """(wins, games) of the candidate and of the baseline."""
+
+    @property
+    def difference(self) -> float:
+        """The candidate's win rate minus the baseline's."""
+
+    def z(self, delta: float = 0.0) -> float:
+        """The score statistic for a true difference of delta."""
+
+    def interval(self, alpha: float) -> Interval:
+        """The score interval for the difference."""
 
     def extremes(self, missing_c: int, missing_b: int) -> tuple[Self, Self]:
         """The counts with the missing games all against the candidate, and all for it."""
@@ -106,6 +155,14 @@ class Counts:
     def guaranteed_p(self) -> float:
         """Barnard's test."""
         return self.exact_p()
+
+    def separated(self, alpha: float) -> int:
+        """Whose Wilson interval lies wholly above the other's."""
+        return proportions.separated(*wilson_of(self, alpha))
+
+    def margins(self, margin: float, alpha: float) -> Margins:
+        """Where the 1 - 2 alpha score interval lies against a margin."""
+        return _margins(self, margin, alpha)
 
     def interval(self, alpha: float) -> Interval:
         """Miettinen and Nurminen's interval."""
@@ -184,6 +241,14 @@ class Pairs:
         """McNemar's exact test: the mid-p version keeps its level on average only."""
         return paired.mcnemar_exact(self.only_c, self.only_b)
 
+    def separated(self, alpha: float) -> int:
+        """Whose Wilson interval lies wholly above the other's."""
+        return proportions.separated(*wilson_of(self, alpha))
+
+    def margins(self, margin: float, alpha: float) -> Margins:
+        """Where the 1 - 2 alpha score interval lies against a margin."""
+        return _margins(self, margin, alpha)
+
     def interval(self, alpha: float) -> Interval:
         """Tango's interval."""
         return paired.tango(self.both, self.only_c, self.only_b, self.neither, alpha)
@@ -233,3 +298,9 @@ def wilson_of(counts: Comparison, alpha: float) -> tuple[Interval, Interval]:
     """The Wilson intervals of the candidate and of the baseline; (0, 1) without games."""
     (x_c, n_c), (x_b, n_b) = counts.arms
     return proportions.wilson(x_c, n_c, alpha), proportions.wilson(x_b, n_b, alpha)
+
+
+def _margins(counts: Comparison, margin: float, alpha: float) -> Margins:
+    bar = critical(2.0 * alpha)
+    low, high = counts.z(-margin), counts.z(margin)
+    return Margins(above=low > bar, wholly_below=low < -bar, below=high < -bar, wholly_above=high > bar)

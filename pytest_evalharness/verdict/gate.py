@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pytest_evalharness.stats.multiplicity import holm
 from pytest_evalharness.verdict import rules
-from pytest_evalharness.verdict.counts import Comparison
+from pytest_evalharness.verdict.counts import Testable
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Rule
 
@@ -19,7 +19,7 @@ _SMALLEST = 1e-12
 _HALVINGS = 60
 
 
-def gate_p(counts: Comparison, standard: Standard, claim: Claim) -> float:
+def gate_p(counts: Testable, standard: Standard, claim: Claim) -> float:
     """The two-sided p-value that belongs to the rule which gates a claim.
 
     In words: the level below which the rule would no longer tell a direction. With fewer than 10 games the exact test
@@ -41,7 +41,7 @@ def gate_p(counts: Comparison, standard: Standard, claim: Claim) -> float:
     return max(p, counts.exact_p()) if counts.fewest < rules.SMALL else p
 
 
-def _of_rule(counts: Comparison, standard: Standard) -> float:
+def _of_rule(counts: Testable, standard: Standard) -> float:
     if standard.rule is Rule.SCORE:
         return counts.p()
     if standard.rule is Rule.EXACT:

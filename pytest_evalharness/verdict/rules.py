@@ -6,10 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from pytest_evalharness.stats import proportions
-from pytest_evalharness.stats.normal import critical
 from pytest_evalharness.verdict.claim import Declaration
-from pytest_evalharness.verdict.counts import Comparison, wilson_of
+from pytest_evalharness.verdict.counts import Margins, Testable
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Decision, Reason, Rule, Separated, Verdict
 
@@ -29,7 +27,7 @@ class Reading:
     p_exact: float | None = None
 
 
-def read(counts: Comparison, standard: Standard, *, allowed: bool = True, objection: int = 0) -> Reading:
+def read(counts: Testable, standard: Standard, *, allowed: bool = True, objection: int = 0) -> Reading:
     """The verdict of the counts alone, by the precedence: small n, worse, better, equivalent, inconclusive.
 
     Args:
@@ -55,7 +53,7 @@ def read(counts: Comparison, standard: Standard, *, allowed: bool = True, object
 
 
 def conclude(
-    counts: Comparison,
+    counts: Testable,
     standard: Standard,
     towards: int,
     *,
@@ -95,7 +93,7 @@ _UNDECIDED = {
 }
 
 
-def direction(counts: Comparison, standard: Standard, p_exact: float | None = None) -> int:
+def direction(counts: Testable, standard: Standard, p_exact: float | None = None) -> int:
     """+1 or -1 where the rule sees the candidate better or worse, 0 where it sees neither.
 
     Args:
@@ -107,7 +105,7 @@ def direction(counts: Comparison, standard: Standard, p_exact: float | None = No
     if not rule.decides:
         return 0
     if rule is Rule.OVERLAP:
-        return proportions.separated(*wilson_of(counts, alpha))
+        return counts.separated(alpha)
     if rule is Rule.NEWCOMBE:
         low, high = counts.newcombe(alpha)
         return int(low > 0.0) - int(high < 0.0)
@@ -135,50 +133,17 @@ def deciding(rule: Rule) -> RuleName:
     return cast("RuleName", rule.value if own else Rule.SCORE.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Margins:
-    """Where the 1 - 2 alpha score interval lies, by the two one-sided tests that belong to it.
-
-    Attributes:
-        above: Its lower limit is above -margin.
-        wholly_below: Its upper limit is below -margin.
-        below: Its upper limit is below +margin.
-        wholly_above: Its lower limit is above +margin.
-    """
-
-    above: bool
-    wholly_below: bool
-    below: bool
-    wholly_above: bool
-
-    @property
-    def within(self) -> bool:
-        """The interval lies inside (-margin, margin)."""
-        return self.above and self.below
-
-    @property
-    def outside(self) -> bool:
-        """The interval lies wholly beyond the margin on one side."""
-        return self.wholly_below or self.wholly_above
+def margins(counts: Testable, standard: Standard) -> Margins | None:
+    """Where the 1 - 2 alpha interval lies, or None without a declared margin."""
+    return None if standard.margin is None else counts.margins(standard.margin, standard.alpha)
 
 
-def margins(counts: Comparison, standard: Standard) -> Margins | None:
-    """Where the interval lies, or None without a declared margin."""
-    margin = standard.margin
-    if margin is None:
-        return None
-    bar = critical(2.0 * standard.alpha)
-    low = counts.z(-margin)
-    high = counts.z(margin)
-    return Margins(above=low > bar, wholly_below=low < -bar, below=high < -bar, wholly_above=high > bar)
+def separation(counts: Testable, alpha: float) -> Separated:
+    """Whose Wilson interval lies wholly above the other's."""
+    return _SEPARATED[counts.separated(alpha)]
 
 
-def separation(candidate: tuple[float, float], baseline: tuple[float, float]) -> Separated:
-    """Whose interval lies wholly above the other's."""
-    towards = proportions.separated(candidate, baseline)
-    if towards == 0:
-        return Separated.NONE
-    return Separated.CANDIDATE if towards > 0 else Separated.BASELINE
+_SEPARATED = {1: Separated.CANDIDATE, 0: Separated.NONE, -1: Separated.BASELINE}
 
 
 def decide(
