@@ -217,7 +217,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "rule",
-        _choice("score", "overlap", "newcombe", "exact", "bayes"),
+        _choice("score", "overlap", "newcombe", "exact", "group_sequential", "always_valid", "bayes"),
         None,
         "the deciding rule where the mark names none; `bayes` reports and never decides",
         metavar="RULE",

@@ -11,9 +11,13 @@ import sys
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED, whole
+
+if TYPE_CHECKING:
+    from pytest_evalharness.verdict.calibration import Played
 
 BUILD = "keeper-1"
 SEAT = 0
@@ -45,36 +49,36 @@ def run(parsed: argparse.Namespace) -> int:
     from concurrent.futures.process import BrokenProcessPool
 
     progress = Progress(parsed.runs)
-    wins: list[tuple[int, int]] = []
+    arms: list[Played] = []
     try:
         with closing(played(parsed.runs, parsed.n, parsed.seed)) as pairs:
             for pair in pairs:
-                wins.append(pair)
-                progress.show(len(wins))
+                arms.append(pair)
+                progress.show(len(arms))
     except KeyboardInterrupt:
-        return _incomplete("interrupted", len(wins), progress, INTERRUPTED)
+        return _incomplete("interrupted", len(arms), progress, INTERRUPTED)
     except BrokenProcessPool:
-        return _incomplete("a process that played was killed", len(wins), progress, INCOMPLETE)
+        return _incomplete("a process that played was killed", len(arms), progress, INCOMPLETE)
     progress.end()
-    return report(wins, parsed)
+    return report(arms, parsed)
 
 
-def report(wins: Sequence[tuple[int, int]], parsed: argparse.Namespace) -> int:
+def report(arms: Sequence[Played], parsed: argparse.Namespace) -> int:
     """Print what was measured; 0 if every rule keeps its promise."""
     from pytest_evalharness.verdict.calibration import calibration
 
-    measured = calibration(wins, parsed.n)
-    rate = sum(map(sum, wins)) / (2 * parsed.n * len(wins))
+    measured = calibration(arms)
+    rate = sum(map(sum, chain.from_iterable(arms))) / (2 * parsed.n * len(arms))
     inside = all(one.inside for one in measured)
     if parsed.json:
         told = {"games": parsed.n, "inside": inside, "seed": parsed.seed, "win_rate": rate}
         print(json.dumps({**told, "rules": [one.to_json() for one in measured]}, indent=2, sort_keys=True))
         return 0 if inside else INCOMPLETE
-    print(f"{len(wins)} A/A comparisons of {parsed.n} games an arm on the embedded game, win rate {rate:.3f}")
+    print(f"{len(arms)} A/A comparisons of {parsed.n} games an arm on the embedded game, win rate {rate:.3f}")
     for one in measured:
         low, high = one.bound
         print(
-            f"{one.rule:<9} wrong in {one.errors} of {one.runs}: {one.rate:.1%}, between {low:.1%} and {high:.1%}; "
+            f"{one.rule:<16} wrong in {one.errors} of {one.runs}: {one.rate:.1%}, between {low:.1%} and {high:.1%}; "
             f"promises at most {one.promised:.1%}: {'inside' if one.inside else 'OUTSIDE'}"
             f"{'' if one.rule.decides else ' (report only, it never decides)'}"
         )
@@ -115,7 +119,7 @@ class Progress:
             print(file=sys.stderr)
 
 
-def played(runs: int, games: int, seed: int) -> Generator[tuple[int, int]]:
+def played(runs: int, games: int, seed: int) -> Generator[Played]:
     """The wins of both arms of every comparison, in worker processes; no game is played twice."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
@@ -124,7 +128,7 @@ def played(runs: int, games: int, seed: int) -> Generator[tuple[int, int]]:
     workers = min(os.cpu_count() or 1, runs)
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=prepare)
     try:
-        yield from pool.map(wins_of_both, arms[::2], arms[1::2])
+        yield from pool.map(both, arms[::2], arms[1::2])
     finally:
         pool.shutdown(wait=True, cancel_futures=True)  # what runs is a second's work
 
@@ -150,12 +154,12 @@ def _end_with(parent: Any) -> None:
     os._exit(1)
 
 
-def wins_of_both(candidate: list[int], baseline: list[int]) -> tuple[int, int]:
-    """Play a comparison; returns the wins of each arm. Runs in a worker process."""
-    return _wins(candidate), _wins(baseline)
+def both(candidate: list[int], baseline: list[int]) -> Played:
+    """Play a comparison; returns each arm's games, 1 for a win. Runs in a worker process."""
+    return _games(candidate), _games(baseline)
 
 
-def _wins(seeds: list[int]) -> int:
+def _games(seeds: list[int]) -> list[int]:
     from pytest_evalharness.arena.game.cast import CAST, Tier
     from pytest_evalharness.arena.game.config import parse_config
     from pytest_evalharness.arena.game.match import SeatEntry, play
@@ -168,8 +172,8 @@ def _wins(seeds: list[int]) -> int:
     )
     field = [SeatEntry(player.name, player.builds[-1]) for player in CAST if player.tier is Tier.STRONG]
     seats = [*field[:SEAT], SeatEntry("keeper", BUILD), *field[SEAT:]]
-    won = 0
+    won = []
     for seed in seeds:
         told: Any = play(config, seats, seed).results["win"]
-        won += bool(told[SEAT])
+        won.append(int(bool(told[SEAT])))
     return won

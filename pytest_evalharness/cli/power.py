@@ -12,6 +12,7 @@ from pytest_evalharness.settings import BY_KEY
 
 _MOST = 2000
 _MOST_SLOWLY = 500
+_SLOW = ("exact", "group_sequential", "always_valid")
 """Games an arm, all configurations together, that are counted out; fewer for Barnard's test and for pairs."""
 
 
@@ -37,6 +38,13 @@ def add_to(commands: Any) -> None:
     )
     power.add_argument(
         "--rule", type=setting("rule"), default="score", help="the deciding rule (%(default)s)"
+    )
+    power.add_argument(
+        "--looks",
+        type=whole(1),
+        nargs="+",
+        metavar="N",
+        help="games an arm at which results are read, the last one --n (for group_sequential: 30 %%, 60 %% and all)",
     )
     power.add_argument("--alpha", type=float, default=0.05, help="two-sided error level (%(default)s)")
     power.add_argument("--claim", type=setting("claim"), default="better", help="the claim (%(default)s)")
@@ -68,21 +76,22 @@ def run(parsed: argparse.Namespace) -> int:
         UsageError: a value is wrong.
     """
     from pytest_evalharness.league.plan import TICKS_PER_SECOND
+    from pytest_evalharness.league.plan import declared as declaration_of
     from pytest_evalharness.league.preview import play_line
-    from pytest_evalharness.verdict.claim import Declaration
     from pytest_evalharness.verdict.plan_wording import power_lines, verdict_lines
     from pytest_evalharness.verdict.planning import outlook
 
-    slow = parsed.rule == "exact" or parsed.paired_correlation is not None
+    slow = parsed.rule in _SLOW or parsed.paired_correlation is not None
     most = _MOST_SLOWLY if slow else _MOST
     if parsed.n * parsed.configs > most:
         raise _wrong(
             f"--n times --configs is {parsed.n * parsed.configs}; at most {most} are counted out here"
         )
     try:
-        declared = Declaration(
-            parsed.claim, parsed.rule, alpha=parsed.alpha, margin=parsed.margin, target_lift=parsed.lift
-        )
+        words = {"claim": parsed.claim, "rule": parsed.rule, "looks": parsed.looks, "margin": parsed.margin}
+        declared = declaration_of({**words, "alpha": parsed.alpha, "target_lift": parsed.lift}, parsed.n)
+        if declared.looks and declared.looks[-1] != parsed.n:
+            raise _wrong(f"the last of --looks must be --n {parsed.n}, got {declared.looks[-1]}")
         found = outlook(
             declared,
             base=parsed.base,

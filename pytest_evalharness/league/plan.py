@@ -10,7 +10,7 @@ from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.seats import SEATS, Layout, Role, layout
 from pytest_evalharness.settings import LARGEST_REQUEST
-from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.claim import Declaration, usual_looks
 from pytest_evalharness.verdict.words import Claim, Rule
 
 DEFAULT_EPISODES = 30
@@ -191,11 +191,6 @@ def declared(said: Mapping[str, Any], episodes: Any) -> Declaration:
     if words.get("rule") == Rule.GROUP_SEQUENTIAL and "looks" not in words and isinstance(episodes, int):
         words["looks"] = usual_looks(episodes)
     return Declaration(**words)
-
-
-def usual_looks(episodes: int) -> tuple[int, ...]:
-    """Three looks, at 30 %, 60 % and all of the games; fewer where they fall together."""
-    return tuple(sorted({max(1, round(share * episodes)) for share in (0.3, 0.6, 1.0)}))
 
 
 def whole(name: str, value: Any, low: int, high: int | None = None) -> int:

@@ -28,7 +28,7 @@ from pytest_evalharness.observatory.resolve import ResolvedPolicy
 _FIRST_LOOK, _LAST_LOOK = 0.02, 0.5
 _JOIN_SECONDS = 3.0
 AT_ONCE = 16
-"""Requests that this process posts and watches at one time: pairs are many small ones."""
+"""Requests of one comparison that are posted and watched at one time: pairs are many small ones."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,7 @@ class LeagueRun:
     def _take_work(self, plan: ComparisonPlan, frozen: Frozen, look: int) -> None:
         """Work on blocks that nobody alive works on; a block of one arm and its like of the other at one time."""
         blocks = self._blocks(plan, frozen, look)
+        ours = [block.block_id for side in SIDES for block in blocks[side]]
         for pair in zip(*(blocks[side] for side in SIDES), strict=True):
             for side, block in zip(SIDES, pair, strict=True):
                 driver = self._drivers.get(block.block_id)
@@ -184,7 +185,7 @@ class LeagueRun:
                 idle = driver is None or (not driver.is_alive() and driver.error is None)
                 if idle and block.state is not BlockState.FINISHED:
                     self._drive(plan, frozen, side, block)
-            if sum(driver.is_alive() for driver in self._drivers.values()) >= AT_ONCE:
+            if sum(self._drivers[one].is_alive() for one in ours if one in self._drivers) >= AT_ONCE:
                 return  # the rest follow as these end
 
     def _drive(self, plan: ComparisonPlan, frozen: Frozen, side: str, block: Block) -> None:

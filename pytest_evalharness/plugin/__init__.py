@@ -8,6 +8,7 @@ pytest_plugins = (
     "pytest_evalharness.plugin.collection",
     "pytest_evalharness.plugin.outcome",
     "pytest_evalharness.plugin.progress",
+    "pytest_evalharness.plugin.signals",
     "pytest_evalharness.plugin.dryrun",
     "pytest_evalharness.plugin.fixtures",
     "pytest_evalharness.plugin.summary",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.plugin import progress
+from pytest_evalharness.plugin import progress, signals
 from pytest_evalharness.plugin.collection import only_looks
 from pytest_evalharness.plugin.marks import LEAGUE_AB
 from pytest_evalharness.plugin.records import remember, results_of
@@ -111,6 +111,7 @@ def compare(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Cal
     ) -> ABResult:
         run = evalharness_run
         progress.ensure(request.config)
+        signals.ensure(request.config)
         plan = comparison_plan(
             candidate, baseline, seat=seat, words=words, settings=run.settings, server=run.identity
         )

@@ -151,17 +151,43 @@ def newcombe_paired(
     """
     a, b, c, e, n = _pairs(both, only_c, only_b, neither)
     wins_c, wins_b = a + b, a + c
-    numerator = float(a * e - b * c)
-    if corrected and numerator > 0.0:
-        numerator = max(numerator - 0.5 * n, 0.0)
-    margins = wins_c * (n - wins_c) * wins_b * (n - wins_b)
-    phi = numerator / math.sqrt(margins) if margins else 0.0
+    phi = correlation(a, b, c, e, corrected=corrected)
     low_c, high_c = wilson(wins_c, n, alpha)
     low_b, high_b = wilson(wins_b, n, alpha)
     p_c, p_b, d = wins_c / n, wins_b / n, (b - c) / n
     low = d - _third_side(p_c - low_c, high_b - p_b, phi)
     high = d + _third_side(high_c - p_c, p_b - low_b, phi)
     return max(low, -1.0), min(high, 1.0)
+
+
+def correlation(
+    both: Count, only_c: Count, only_b: Count, neither: Count, *, corrected: bool = False
+) -> float:
+    """The correlation phi of the two arms' results within pairs; 0 where an arm won all or none.
+
+    Corrected, a positive numerator is reduced by half the number of pairs and not below 0, as in `newcombe_paired`.
+
+    Args:
+        both: Pairs that both arms won.
+        only_c: Pairs that only the candidate won.
+        only_b: Pairs that only the baseline won.
+        neither: Pairs that neither won.
+        corrected: Whether to correct for continuity.
+
+    Returns:
+        phi in [-1, 1].
+
+    Raises:
+        ValueError: A count is invalid, or there are no pairs.
+
+    Source: Yule (1912), J. R. Stat. Soc. 75, 579-652; the correction: Newcombe (1998), method 10.
+    """
+    a, b, c, e, n = _pairs(both, only_c, only_b, neither)
+    numerator = float(a * e - b * c)
+    if corrected and numerator > 0.0:
+        numerator = max(numerator - 0.5 * n, 0.0)
+    margins = (a + b) * (c + e) * (a + c) * (b + e)
+    return numerator / math.sqrt(margins) if margins else 0.0
 
 
 def bonett_price(

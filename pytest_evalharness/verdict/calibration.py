@@ -9,14 +9,15 @@ from typing import Any
 from pytest_evalharness.stats import power, proportions
 from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.chances import outcome_chances
-from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.claim import Declaration, usual_looks
 from pytest_evalharness.verdict.counts import Counts
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Rule, Verdict
 
 BEYOND_CHANCE = 0.001
 """The probability with which chance alone puts a rule outside that errs as often as it may."""
-_RATES = tuple(k / 200 for k in range(1, 200))
+Played = tuple[Sequence[int], Sequence[int]]
+_RATES = tuple(k / 200 for k in range(1, 101))  # every rule treats wins and losses alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +61,39 @@ class Measured:
         }
 
 
-def calibration(wins: Sequence[tuple[int, int]], games: int, alpha: float = 0.05) -> list[Measured]:
+def calibration(arms: Sequence[Played], alpha: float = 0.05) -> list[Measured]:
     """Measure every rule on comparisons of one build with itself.
 
     Args:
-        wins: Of each comparison, the wins of both arms; at least one comparison.
-        games: Games of each arm, at least 1.
+        arms: Of each comparison, the games of both arms in the order they were played, 1 for a win and 0 for none;
+            all arms with equally many games. At least one comparison.
         alpha: Two-sided level.
 
     Raises:
         ValueError: A value is invalid, or there is no comparison.
     """
+    games = len(arms[0][0]) if arms else 0
     found = []
     for rule in Rule:
-        if rule.sequential:  # their looks are measured by `evalharness power`
-            continue
-        declared = Declaration(Claim.BETTER, rule, alpha=alpha)
-        verdicts = [
-            rules.read(Counts(x_c, games, x_b, games), Standard.of(declared)).verdict for x_c, x_b in wins
-        ]
-        errors = sum(verdict in (Verdict.BETTER, Verdict.WORSE) for verdict in verdicts)
-        bound = proportions.clopper_pearson(errors, len(wins), 2.0 * BEYOND_CHANCE)
-        found.append(Measured(rule, len(wins), errors, bound, promised(declared, games)))
+        looks = usual_looks(games) if rule is Rule.GROUP_SEQUENTIAL else ()
+        declared = Declaration(Claim.BETTER, rule, alpha=alpha, looks=looks)
+        errors = sum(_errs(declared, *pair) for pair in arms)
+        bound = proportions.clopper_pearson(errors, len(arms), 2.0 * BEYOND_CHANCE)
+        found.append(Measured(rule, len(arms), errors, bound, promised(declared, games)))
     return found
+
+
+def _errs(declaration: Declaration, candidate: Sequence[int], baseline: Sequence[int]) -> bool:
+    """Whether the rule tells the arms apart, at whichever look."""
+    turns = tuple(zip(candidate, baseline, strict=True))
+    for look, games in enumerate(declaration.looks or (len(turns),)):
+        seen = turns[:games]
+        won = sum(c for c, _ in seen), sum(b for _, b in seen)
+        counts = Counts(won[0], games, won[1], games, seen)
+        verdict = rules.read(counts, Standard.of(declaration, look=look)).verdict
+        if verdict in (Verdict.BETTER, Verdict.WORSE):
+            return True
+    return False
 
 
 def promised(declaration: Declaration, games: int) -> float:
@@ -93,10 +104,17 @@ def promised(declaration: Declaration, games: int) -> float:
     """
     if not declaration.rule.decides or games < rules.FEWEST:
         return 0.0
+    if declaration.rule is Rule.ALWAYS_VALID:
+        return declaration.alpha  # by Ville's inequality, whatever the rate and however often one looks
     return max(_error(declaration, rate, games) for rate in _RATES)
 
 
 def _error(declaration: Declaration, rate: float, games: int) -> float:
+    if declaration.rule is Rule.GROUP_SEQUENTIAL:
+        from pytest_evalharness.stats.sequential_power import group_sequential_power
+
+        design = group_sequential_power(rate, rate, declaration.looks, alpha=declaration.alpha)
+        return design.better + design.worse
     if games >= rules.SMALL:
         rule = rules.deciding(declaration.rule)
         return sum(power.exact_power(rate, rate, games, rule=rule, alpha=declaration.alpha))

@@ -165,6 +165,11 @@ def word(kind: type[_Word], value: str, name: str) -> _Word:
         raise ValueError(f"{name} must be one of {choices}, got {value!r}") from None
 
 
+def usual_looks(episodes: int) -> tuple[int, ...]:
+    """Three looks, at 30 %, 60 % and all of the games; fewer where they fall together."""
+    return tuple(sorted({max(1, round(share * episodes)) for share in (0.3, 0.6, 1.0)}))
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(one) for one in value]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
-from pytest_evalharness.stats import difference, exact, missing, paired, proportions, sequential
+from pytest_evalharness.stats import difference, dual, exact, missing, paired, proportions, sequential
 from pytest_evalharness.stats.normal import critical
 
 Interval = tuple[float, float]
@@ -45,49 +45,20 @@ class Margins:
         """The interval lies wholly beyond the margin on one side."""
         return self.wholly_below or self.wholly_above
 
-    @classmethod
-    def of_interval(cls, interval: Interval, margin: float) -> Margins:
-        """Where an interval lies."""
-        low, high = interval
-        return cls(
-            above=low > -margin, wholly_below=high < -margin, below=high < margin, wholly_above=low > margin
-        )
 
-
-class Testable(Protocol):
-    """What a rule asks of the games, whatever they are counts of."""
+class Bounded(Protocol):
+    """Games that bound a difference, of one comparison or of several configurations."""
 
     @property
     def fewest(self) -> int:
         """Finished games of the smaller arm, or pairs."""
 
-    def z(self) -> float:
-        """The statistic of the score family."""
-
-    def p(self) -> float:
-        """The two-sided p-value of that statistic at 0."""
-
-    def exact_p(self) -> float:
-        """The p-value that must agree when games are few."""
-
-    def guaranteed_p(self) -> float:
-        """The p-value of an exact test that never rejects more often than its level: the rule "exact"."""
-
-    def separated(self, alpha: float) -> int:
-        """+1 or -1 where the candidate's or the baseline's Wilson interval lies wholly above the other's, else 0."""
-
-    def newcombe(self, alpha: float) -> Interval:
-        """Newcombe's interval for the difference."""
-
     def margins(self, margin: float, alpha: float) -> Margins:
         """Where the 1 - 2 alpha interval lies against a margin, by the two one-sided tests that belong to it."""
 
-    def log_evidence(self, alpha: float) -> tuple[float, float]:
-        """The highest evidence so far for the candidate and for the baseline: it decides at log(1 / alpha)."""
 
-
-class Comparison(Testable, Protocol):
-    """What the games of one comparison can answer."""
+class Comparison(Bounded, Protocol):
+    """What every kind of counts can answer."""
 
     @property
     def arms(self) -> tuple[Arm, Arm]:
@@ -100,8 +71,26 @@ class Comparison(Testable, Protocol):
     def z(self, delta: float = 0.0) -> float:
         """The score statistic for a true difference of delta."""
 
+    def p(self) -> float:
+        """The two-sided p-value of that statistic at 0."""
+
+    def exact_p(self) -> float:
+        """The p-value that must agree when games are few."""
+
+    def guaranteed_p(self) -> float:
+        """The p-value of an exact test that never rejects more often than its level: the rule "exact"."""
+
     def interval(self, alpha: float) -> Interval:
         """The score interval for the difference."""
+
+    def newcombe(self, alpha: float) -> Interval:
+        """Newcombe's interval for the difference."""
+
+    def newcombe_p(self) -> float:
+        """The p-value that belongs to Newcombe's interval."""
+
+    def log_evidence(self, alpha: float) -> tuple[float, float]:
+        """The highest evidence so far for the candidate and for the baseline: it decides at log(1 / alpha)."""
 
     def extremes(self, missing_c: int, missing_b: int) -> tuple[Self, Self]:
         """The counts with the missing games all against the candidate, and all for it."""
@@ -156,10 +145,6 @@ class Counts:
         """Barnard's test."""
         return self.exact_p()
 
-    def separated(self, alpha: float) -> int:
-        """Whose Wilson interval lies wholly above the other's."""
-        return proportions.separated(*wilson_of(self, alpha))
-
     def margins(self, margin: float, alpha: float) -> Margins:
         """Where the 1 - 2 alpha score interval lies against a margin."""
         return _margins(self, margin, alpha)
@@ -171,6 +156,10 @@ class Counts:
     def newcombe(self, alpha: float) -> Interval:
         """Newcombe's hybrid interval, his method 10."""
         return difference.newcombe(self.x_c, self.n_c, self.x_b, self.n_b, alpha)
+
+    def newcombe_p(self) -> float:
+        """The smallest level at which that interval excludes 0."""
+        return dual.newcombe_p(self.x_c, self.n_c, self.x_b, self.n_b)
 
     def log_evidence(self, alpha: float) -> tuple[float, float]:
         """Hedged betting on the turns; half the level for each direction."""
@@ -241,10 +230,6 @@ class Pairs:
         """McNemar's exact test: the mid-p version keeps its level on average only."""
         return paired.mcnemar_exact(self.only_c, self.only_b)
 
-    def separated(self, alpha: float) -> int:
-        """Whose Wilson interval lies wholly above the other's."""
-        return proportions.separated(*wilson_of(self, alpha))
-
     def margins(self, margin: float, alpha: float) -> Margins:
         """Where the 1 - 2 alpha score interval lies against a margin."""
         return _margins(self, margin, alpha)
@@ -256,6 +241,10 @@ class Pairs:
     def newcombe(self, alpha: float) -> Interval:
         """Newcombe's interval for pairs, his method 10."""
         return paired.newcombe_paired(self.both, self.only_c, self.only_b, self.neither, alpha)
+
+    def newcombe_p(self) -> float:
+        """The smallest level at which that interval excludes 0."""
+        return dual.newcombe_paired_p(self.both, self.only_c, self.only_b, self.neither)
 
     def log_evidence(self, alpha: float) -> tuple[float, float]:
         """The sequential McNemar e-value after each pair, for whoever was ahead then; alpha does not matter."""

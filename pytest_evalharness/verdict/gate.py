@@ -6,20 +6,18 @@ Several claims that were tested together are adjusted by it, whatever rule each 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
+from pytest_evalharness.stats import dual
 from pytest_evalharness.stats.multiplicity import holm
 from pytest_evalharness.verdict import rules
-from pytest_evalharness.verdict.counts import Testable
+from pytest_evalharness.verdict.counts import Comparison
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Rule
 
-_SMALLEST = 1e-12
-_HALVINGS = 60
 
-
-def gate_p(counts: Testable, standard: Standard, claim: Claim) -> float:
+def gate_p(counts: Comparison, standard: Standard, claim: Claim) -> float:
     """The two-sided p-value that belongs to the rule which gates a claim.
 
     In words: the level below which the rule would no longer tell a direction. With fewer than 10 games the exact test
@@ -41,31 +39,22 @@ def gate_p(counts: Testable, standard: Standard, claim: Claim) -> float:
     return max(p, counts.exact_p()) if counts.fewest < rules.SMALL else p
 
 
-def _of_rule(counts: Testable, standard: Standard) -> float:
-    if standard.rule is Rule.SCORE:
-        return counts.p()
+def _of_rule(counts: Comparison, standard: Standard) -> float:
+    if standard.rule is Rule.OVERLAP:
+        (x_c, n_c), (x_b, n_b) = counts.arms
+        return dual.overlap_p(x_c, n_c, x_b, n_b)
+    if standard.rule is Rule.NEWCOMBE:
+        return counts.newcombe_p()
     if standard.rule is Rule.EXACT:
         return counts.guaranteed_p()
+    if standard.rule is Rule.GROUP_SEQUENTIAL:
+        from pytest_evalharness.stats.group_sequential import repeated_p
+
+        return repeated_p(counts.z(), standard.look, standard.information, standard.spending)
     if standard.rule is Rule.ALWAYS_VALID:
         # An e-value turned round is a p-value that holds at any time.
         return math.exp(-max(0.0, *counts.log_evidence(standard.alpha)))
-    return _smallest(lambda alpha: rules.direction(counts, standard.at(alpha)) != 0)
-
-
-def _smallest(decides: Callable[[float], bool]) -> float:
-    """The smallest level at which something decides that decides at every larger one."""
-    if not decides(1.0 - 1e-9):
-        return 1.0
-    low, high = math.log(_SMALLEST), 0.0
-    if decides(_SMALLEST):
-        return _SMALLEST
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        if decides(math.exp(middle)):
-            high = middle
-        else:
-            low = middle
-    return math.exp(high)
+    return counts.p()
 
 
 def adjusted_p(own: float, others: Sequence[float]) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.claim import Declaration
-from pytest_evalharness.verdict.counts import Margins, Testable
+from pytest_evalharness.verdict.counts import Comparison, Margins, wilson_of
 from pytest_evalharness.verdict.gate import adjusted_p, gate_p
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Decision, Reason, Sensitivity, Separated, Verdict
@@ -51,7 +51,7 @@ class Bench:
     others: Sequence[float] | None = None
     objection: int = 0
 
-    def p_values(self, counts: Testable) -> tuple[float, float | None]:
+    def p_values(self, counts: Comparison) -> tuple[float, float | None]:
         """The p-value of the claim's gate, and Holm's adjusted one; None outside of a family."""
         p = gate_p(counts, self.standard, self.declaration.claim)
         return p, None if self.others is None else adjusted_p(p, self.others)
@@ -60,10 +60,10 @@ class Bench:
         """Whether a direction may be told among all the cases that were tested together."""
         return not self.others or adjusted is None or adjusted <= self.standard.alpha
 
-    def outcome(self, counts: Testable, *, allowed: bool) -> Outcome:
+    def outcome(self, counts: Comparison, *, allowed: bool) -> Outcome:
         """What the counts come to."""
         reading = rules.read(counts, self.standard, allowed=allowed, objection=self.objection)
-        apart = rules.separation(counts, self.standard.alpha)
+        apart = rules.separation(*wilson_of(counts, self.standard.alpha))
         limits = rules.margins(counts, self.standard) if counts.fewest else None
         contested = Reason.METRICS_DISAGREE in reading.reasons
         if self.declaration.claim is Claim.SEPARATED and not allowed:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 
 from pytest_evalharness.verdict.judgement import MOST_GAMES
-from pytest_evalharness.verdict.planning import TABULATED, Needed, Outlook, Scenario
+from pytest_evalharness.verdict.planning import TABULATED, Outlook, Scenario
+from pytest_evalharness.verdict.sequential_plan import Needed
 from pytest_evalharness.verdict.words import Decision, Verdict
 
 
@@ -75,17 +76,24 @@ def _each(found: Outlook, needed: Needed) -> str:
 
 
 def _split(found: Outlook) -> str:
-    """One request has an end."""
+    """One request has an end; a pair is a request of its own in each arm."""
+    if found.correlation is not None:
+        return ""
     requests = math.ceil((found.needed.games or 0) / found.configs / MOST_GAMES)
     return f", as {requests} requests of {MOST_GAMES}" if requests > 1 else ""
 
 
 def _chances(one: Scenario) -> str:
     chances = one.chances.decisions
-    return (
+    line = (
         f"chances    under {one.words}: passes {chances[Decision.MET]:.0%}, fails {chances[Decision.NOT_MET]:.0%}, "
         f"cannot tell {chances[Decision.CANNOT_TELL]:.0%}"
     )
+    if one.expected_games is not None:
+        line += f"; {one.expected_games:.0f} games an arm on average"
+    if one.standard_error is not None:
+        line += f" (simulated, to {one.standard_error:.1%}: the order of games decides, so it cannot be counted out)"
+    return line
 
 
 def _beside(found: Outlook, told: str) -> str:

@@ -14,6 +14,7 @@ from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.chances import Chances, outcome_chances
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.pair_chances import paired_chances
+from pytest_evalharness.verdict.sequential_plan import Needed, SequentialQuestion
 from pytest_evalharness.verdict.words import Claim, Decision, Rule
 
 if TYPE_CHECKING:
@@ -28,28 +29,22 @@ _SLOWLY_COUNTED_UP_TO = 250  # games, where each number of them takes Barnard's 
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
-    """Games an arm (or pairs) for 80 % power.
+class Scenario:
+    """A truth that a case may meet, and the chances of its outcomes then.
 
     Attributes:
-        games: How many; None where no number of games would do.
-        counted: Whether it was counted out exactly; a formula says it otherwise.
+        words: The truth, for people.
+        rate: The candidate's true win rate.
+        chances: Of the outcomes.
+        expected_games: Games an arm that are played on average where a look may end it early; else None.
+        standard_error: Of the chances where they had to be simulated; None where they are exact.
     """
-
-    games: int | None
-    counted: bool = True
-
-    def __str__(self) -> str:
-        return "none" if self.games is None else f"{'' if self.counted else 'about '}{self.games}"
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """A truth that a case may meet, and the chances of its outcomes then."""
 
     words: str
     rate: float
     chances: Chances
+    expected_games: float | None = None
+    standard_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +93,13 @@ class Outlook:
                 _plain(self.needed, self.configs), _plain(self.needed_other, self.configs)
             ),
             "scenarios": [
-                {"chances": one.chances.to_json(), "rate": one.rate, "words": one.words}
+                {
+                    "chances": one.chances.to_json(),
+                    "expected_games": one.expected_games,
+                    "rate": one.rate,
+                    "standard_error": one.standard_error,
+                    "words": one.words,
+                }
                 for one in self.scenarios
             ],
         }
@@ -144,10 +145,9 @@ def outlook(
     Raises:
         ValueError: A value is invalid, or rule or claim cannot be planned for pairs.
     """
-    question = _Question(declaration, level(base, "base"), correlation)
+    question = _question(declaration, level(base, "base"), correlation)
     scenarios = tuple(
-        Scenario(words, rate, question.chances(rate, games * configs))
-        for words, rate in _truths(declaration, base)
+        _scenario(words, rate, question, games * configs) for words, rate in _truths(declaration, base)
     )
     rule, other = question.rule, question.other
     return Outlook(
@@ -158,17 +158,36 @@ def outlook(
         correlation=correlation,
         rule=rule,
         other=other,
-        needed=question.needed(rule),
-        needed_other=None if other is None or declaration.claim.needs_margin else question.needed(other),
+        needed=question.needed(),
+        needed_other=None
+        if other is None or declaration.claim.needs_margin
+        else question.needed(beside=True),
         detectable={
             n: (
-                question.detectable(n * configs, rule),
-                None if other is None else question.detectable(n * configs, other),
+                question.detectable(n * configs),
+                None if other is None else question.detectable(n * configs, beside=True),
             )
             for n in sorted({*TABULATED, games})
         },
         scenarios=scenarios,
     )
+
+
+def _question(
+    declaration: Declaration, base: float, correlation: float | None
+) -> _Question | SequentialQuestion:
+    """The claim as it is read: once, or at several looks."""
+    if declaration.rule.sequential or len(declaration.looks) > 1:
+        return SequentialQuestion(declaration, base, correlation)
+    return _Question(declaration, base, correlation)
+
+
+def _scenario(words: str, rate: float, question: _Question | SequentialQuestion, games: int) -> Scenario:
+    chances = question.chances(rate, games)
+    if isinstance(question, _Question):
+        return Scenario(words, rate, chances)
+    design = question.design(rate, games)
+    return Scenario(words, rate, chances, design.expected_games, design.standard_error)
 
 
 def _truths(declaration: Declaration, base: float) -> Iterator[tuple[str, float]]:
@@ -190,9 +209,18 @@ class _Question:
         self._base = base
         self._correlation = correlation
         strict = declaration.claim is Claim.SEPARATED
-        self.rule: RuleName = "overlap" if strict else rules.deciding(declaration.rule)
-        beside: RuleName = "score" if self.rule == "overlap" else "overlap"
-        self.other: RuleName | None = beside if correlation is None else None
+        self._own: RuleName = "overlap" if strict else rules.deciding(declaration.rule)
+        self._beside: RuleName = "score" if self._own == "overlap" else "overlap"
+
+    @property
+    def rule(self) -> str:
+        """The rule that answers the claim."""
+        return self._own
+
+    @property
+    def other(self) -> str | None:
+        """The rule whose numbers stand beside it; none does for pairs."""
+        return self._beside if self._correlation is None else None
 
     def chances(self, rate: float, games: int) -> Chances:
         """The chances of the case's outcomes if this is the candidate's true rate."""
@@ -200,24 +228,24 @@ class _Question:
             return outcome_chances(self._declared, rate, self._base, games)
         return paired_chances(self._declared, rate, self._base, games, self._correlation)
 
-    def detectable(self, games: int, rule: RuleName) -> float | None:
+    def detectable(self, games: int, *, beside: bool = False) -> float | None:
         """The smallest lift that so many games find; the smallest loss, which is a lift of losses, for `not_worse`."""
-        alpha, phi = self._declared.alpha, self._correlation
+        alpha, phi, rule = self._declared.alpha, self._correlation, self._beside if beside else self._own
         base = 1.0 - self._base if self._declared.claim is Claim.NOT_WORSE else self._base
         if phi is None:
             return power.detectable_lift(base, games, rule=rule, alpha=alpha)
         return paired_power.detectable_paired_lift(base, games, phi, rule=rule, alpha=alpha)
 
-    def needed(self, rule: RuleName) -> Needed:
+    def needed(self, *, beside: bool = False) -> Needed:
         """Games for 80 % power: to pass where a margin's claim holds, to find the target lift, or to see the loss."""
         if not self._declared.rule.decides:
             return Needed(None)
-        rate = self._rate()
+        rate, rule = self._rate(), self._beside if beside else self._own
         guess = self._formula(rate, rule)
         slow = rule == "exact" or self._correlation is not None
         if guess > (_SLOWLY_COUNTED_UP_TO if slow else _COUNTED_UP_TO):
             return Needed(math.ceil(guess), counted=False)
-        declared = self._declared if rule == self.rule else replace(self._declared, rule=Rule(rule))
+        declared = self._declared if not beside else replace(self._declared, rule=Rule(rule))
         few = _Question(declared, self._base, self._correlation)
         right = Decision.NOT_MET if declared.claim is Claim.NOT_WORSE else Decision.MET
 

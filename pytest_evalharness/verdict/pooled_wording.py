@@ -123,6 +123,4 @@ def _planning(judgement: PooledJudgement) -> list[str]:
 
 def _looked_at(judgement: PooledJudgement) -> list[str]:
     looks = f", {judgement.unplanned_looks} unplanned" if judgement.unplanned_looks else ""
-    return [
-        f"played         : look 1 of 1{looks}; {len(judgement.strata)} configurations"
-    ]
+    return [f"played         : look 1 of 1{looks}; {len(judgement.strata)} configurations"]

@@ -11,8 +11,9 @@ from pytest_evalharness.verdict import doubts, needs, rules
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Interval
 from pytest_evalharness.verdict.evidence import Finding
+from pytest_evalharness.verdict.gate import adjusted_p
 from pytest_evalharness.verdict.judge import demoted
-from pytest_evalharness.verdict.outcome import Bench, Outcome, sensitivity
+from pytest_evalharness.verdict.outcome import Outcome, sensitivity
 from pytest_evalharness.verdict.pooled_judgement import Heterogeneity, Pooled, PooledJudgement, total
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.strata import Strata, Stratum, Table
@@ -23,6 +24,7 @@ from pytest_evalharness.verdict.words import (
     Reason,
     Rule,
     Sensitivity,
+    Separated,
     Verdict,
 )
 
@@ -107,10 +109,10 @@ def judge_pool(
     require_poolable(declaration, len(strata))
     rule, stretch = (Rule.OVERLAP, SQRT2) if unplanned_looks else (Rule.SCORE, 1.0)
     counts = Strata.of([stratum.table for stratum in strata], declaration.effects, stretch)
-    bench = Bench(declaration, Standard.of(declaration), None if aa else others)
-    p_gate, p_adjusted = bench.p_values(counts)
-    counted = _outcome(counts, bench)
-    worst, best = _missing_bounds(strata, bench, counts, counted)
+    others = None if aa else others
+    p_gate, p_adjusted = _p_values(counts, others)
+    counted = _outcome(counts, declaration, others)
+    worst, best = _missing_bounds(strata, counts, counted, declaration, others)
     shaken = sensitivity(declaration, counted, worst, best)
     if declaration.missing is MissingPolicy.STRICT and shaken is Sensitivity.WEAKENS:
         counted = demoted(counted)
@@ -148,7 +150,7 @@ def judge_pool(
         p_exact=counted.reading.p_exact,
         p_gate=p_gate,
         p_adjusted=p_adjusted,
-        family=None if bench.others is None else 1 + len(bench.others),
+        family=None if others is None else 1 + len(others),
         fixed=fixed,
         random=random,
         heterogeneity=disagree,
@@ -166,19 +168,40 @@ def judge_pool(
     )
 
 
-def _outcome(counts: Strata, bench: Bench) -> Outcome:
-    """What the counts come to, in the words of a pool."""
-    outcome = bench.outcome(counts, allowed=bench.stands(bench.p_values(counts)[1]))
-    reasons = tuple(_OWN.get(reason, reason) for reason in outcome.reading.reasons)
-    return replace(outcome, reading=replace(outcome.reading, reasons=reasons))
+def _p_values(counts: Strata, others: Sequence[float] | None) -> tuple[float, float | None]:
+    """The smallest level at which the pool would tell a direction, and Holm's adjusted one; None outside of a family."""
+    if counts.fewest < rules.FEWEST:
+        p = 1.0
+    else:
+        p = max(counts.p(), counts.exact_p()) if counts.fewest < rules.SMALL else counts.p()
+    return p, None if others is None else adjusted_p(p, others)
 
 
-_OWN = {Reason.SPANS_ZERO: Reason.POOL_KEEPS}
-"""The pooled test decides, and Yan and Su's interval may just differ from it."""
+def _outcome(counts: Strata, declaration: Declaration, others: Sequence[float] | None) -> Outcome:
+    """What the counts come to, by the precedence: small n, worse, better, equivalent, inconclusive."""
+    standard, alpha = Standard.of(declaration), declaration.alpha
+    towards, against, p_exact = 0, None, None
+    if counts.fewest >= rules.FEWEST and counts.p() < alpha:
+        towards = 1 if counts.difference > 0.0 else -1
+        adjusted = _p_values(counts, others)[1]
+        against = Reason.FAMILY if adjusted is not None and adjusted > alpha else None
+        if counts.fewest < rules.SMALL:
+            p_exact = counts.exact_p()
+            against = Reason.EXACT_DISAGREES if p_exact > alpha else against
+    reading = rules.conclude(counts, standard, towards, against=against, p_exact=p_exact)
+    # The pooled test decides, and Yan and Su's interval may just differ from it.
+    told = tuple(Reason.POOL_KEEPS if reason is Reason.SPANS_ZERO else reason for reason in reading.reasons)
+    limits = rules.margins(counts, standard) if counts.fewest else None
+    decision = rules.decide(declaration, reading.verdict, Separated.NONE, limits, counts.fewest)
+    return Outcome(replace(reading, reasons=told), Separated.NONE, limits, decision)
 
 
 def _missing_bounds(
-    strata: Sequence[Stratum], bench: Bench, counts: Strata, counted: Outcome
+    strata: Sequence[Stratum],
+    counts: Strata,
+    counted: Outcome,
+    declaration: Declaration,
+    others: Sequence[float] | None,
 ) -> tuple[Outcome, Outcome]:
     """What it would come to with the missing episodes of every configuration against the candidate, and for it."""
     if all(arm.posted == arm.finished for stratum in strata for arm in stratum.arms):
@@ -186,7 +209,9 @@ def _missing_bounds(
     tables: tuple[tuple[Table, ...], ...] = tuple(
         zip(*(stratum.extremes() for stratum in strata), strict=True)
     )
-    worst, best = (_outcome(Strata.of(one, counts.effects, counts.stretch), bench) for one in tables)
+    worst, best = (
+        _outcome(Strata.of(one, counts.effects, counts.stretch), declaration, others) for one in tables
+    )
     return worst, best
 
 

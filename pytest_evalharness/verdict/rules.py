@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from pytest_evalharness.stats import proportions
 from pytest_evalharness.verdict.claim import Declaration
-from pytest_evalharness.verdict.counts import Margins, Testable
+from pytest_evalharness.verdict.counts import Bounded, Comparison, Margins, wilson_of
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Decision, Reason, Rule, Separated, Verdict
 
@@ -27,7 +28,7 @@ class Reading:
     p_exact: float | None = None
 
 
-def read(counts: Testable, standard: Standard, *, allowed: bool = True, objection: int = 0) -> Reading:
+def read(counts: Comparison, standard: Standard, *, allowed: bool = True, objection: int = 0) -> Reading:
     """The verdict of the counts alone, by the precedence: small n, worse, better, equivalent, inconclusive.
 
     Args:
@@ -53,7 +54,7 @@ def read(counts: Testable, standard: Standard, *, allowed: bool = True, objectio
 
 
 def conclude(
-    counts: Testable,
+    counts: Bounded,
     standard: Standard,
     towards: int,
     *,
@@ -93,7 +94,7 @@ _UNDECIDED = {
 }
 
 
-def direction(counts: Testable, standard: Standard, p_exact: float | None = None) -> int:
+def direction(counts: Comparison, standard: Standard, p_exact: float | None = None) -> int:
     """+1 or -1 where the rule sees the candidate better or worse, 0 where it sees neither.
 
     Args:
@@ -105,7 +106,7 @@ def direction(counts: Testable, standard: Standard, p_exact: float | None = None
     if not rule.decides:
         return 0
     if rule is Rule.OVERLAP:
-        return counts.separated(alpha)
+        return proportions.separated(*wilson_of(counts, alpha))
     if rule is Rule.NEWCOMBE:
         low, high = counts.newcombe(alpha)
         return int(low > 0.0) - int(high < 0.0)
@@ -133,17 +134,17 @@ def deciding(rule: Rule) -> RuleName:
     return cast("RuleName", rule.value if own else Rule.SCORE.value)
 
 
-def margins(counts: Testable, standard: Standard) -> Margins | None:
+def margins(counts: Bounded, standard: Standard) -> Margins | None:
     """Where the 1 - 2 alpha interval lies, or None without a declared margin."""
     return None if standard.margin is None else counts.margins(standard.margin, standard.alpha)
 
 
-def separation(counts: Testable, alpha: float) -> Separated:
-    """Whose Wilson interval lies wholly above the other's."""
-    return _SEPARATED[counts.separated(alpha)]
-
-
-_SEPARATED = {1: Separated.CANDIDATE, 0: Separated.NONE, -1: Separated.BASELINE}
+def separation(candidate: tuple[float, float], baseline: tuple[float, float]) -> Separated:
+    """Whose interval lies wholly above the other's."""
+    towards = proportions.separated(candidate, baseline)
+    if towards == 0:
+        return Separated.NONE
+    return Separated.CANDIDATE if towards > 0 else Separated.BASELINE
 
 
 def decide(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from pytest_evalharness.stats.normal import critical
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.words import Rule
+
+if TYPE_CHECKING:
+    from pytest_evalharness.stats.group_sequential import Spending as SpendingName
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class Standard:
     margin: float | None = None
     looks: tuple[int, ...] = ()
     look: int = 0
-    spending: str = "obrien_fleming"
+    spending: SpendingName = "obrien_fleming"
 
     @classmethod
     def of(cls, declared: Declaration, *, look: int | None = None, unplanned: bool = False) -> Standard:
@@ -51,22 +55,22 @@ class Standard:
         rule = Rule.OVERLAP if moved else declared.rule
         return cls(rule, declared.alpha, declared.margin, declared.looks, at, declared.spending.value)
 
-    def at(self, alpha: float) -> Standard:
-        """The same rule at another level."""
-        return replace(self, alpha=alpha)
+    @property
+    def information(self) -> tuple[float, ...]:
+        """The share of all games that each planned look has."""
+        return tuple(games / self.looks[-1] for games in self.looks)
 
     @property
     def bar(self) -> float:
         """The z that the score statistic must exceed: of this look, if looks are planned by spending alpha."""
         if self.rule is Rule.GROUP_SEQUENTIAL:
-            return _bounds(self.looks, self.alpha, self.spending)[self.look]
+            return _bounds(self.information, self.alpha, self.spending)[self.look]
         return critical(self.alpha)
 
 
 @lru_cache(maxsize=512)
-def _bounds(looks: tuple[int, ...], alpha: float, spending: str) -> tuple[float, ...]:
+def _bounds(information: tuple[float, ...], alpha: float, spending: SpendingName) -> tuple[float, ...]:
     """The two-sided bounds of planned looks: half of alpha for each direction."""
     from pytest_evalharness.stats.group_sequential import group_sequential_bounds
 
-    information = [games / looks[-1] for games in looks]
-    return tuple(group_sequential_bounds(information, alpha / 2.0, spending))  # type: ignore[arg-type]
+    return tuple(group_sequential_bounds(information, alpha / 2.0, spending))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -110,26 +109,14 @@ class Strata:
 
     def p(self) -> float:
         """The level below which the pooled test would tell a direction."""
-        return self.raw_p() if self.stretch == 1.0 else two_sided(self.z())
-
-    def z(self) -> float:
-        """The pooled test as a standard normal statistic, its sign that of the difference."""
         p = self.raw_p()
-        size = critical(max(p, _STRONGEST)) / self.stretch if p < 1.0 else 0.0
-        return math.copysign(size, self.difference)
+        if self.stretch == 1.0 or p == 1.0:
+            return p
+        return two_sided(critical(max(p, _STRONGEST)) / self.stretch)
 
     def exact_p(self) -> float:
         """The exact conditional test of all configurations."""
         return conditional.exact_cmh(self.tables)
-
-    def guaranteed_p(self) -> float:
-        """The exact conditional test of all configurations."""
-        return self.exact_p()
-
-    def separated(self, alpha: float) -> int:
-        """0: the arms of different configurations have no one rate, so no interval either."""
-        del alpha
-        return 0
 
     def interval(self, alpha: float) -> Interval:
         """Yan and Su's interval, or that of HKSJ."""
@@ -138,16 +125,9 @@ class Strata:
         _, low, high = method(self.tables, level)
         return low, high
 
-    def newcombe(self, alpha: float) -> Interval:
-        """Yan and Su's interval, which is Newcombe's for several configurations."""
-        _, low, high = pooled.yan_su(self.tables, alpha)
-        return low, high
-
     def margins(self, margin: float, alpha: float) -> Margins:
         """Where the 1 - 2 alpha interval lies against a margin."""
-        return Margins.of_interval(self.interval(2.0 * alpha), margin)
-
-    def log_evidence(self, alpha: float) -> tuple[float, float]:
-        """None: games of different configurations have no order in common."""
-        del alpha
-        return 0.0, 0.0
+        low, high = self.interval(2.0 * alpha)
+        return Margins(
+            above=low > -margin, wholly_below=high < -margin, below=high < margin, wholly_above=low > margin
+        )

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from pytest_evalharness.cli import calibrate, main
+from pytest_evalharness.verdict.words import Rule
 
 COMMAND = [sys.executable, "-m", "pytest_evalharness.cli", "calibrate"]
 
@@ -21,7 +22,7 @@ def test_it_plays_counts_and_is_the_same_for_a_seed(capfd):
         found.append(json.loads(told.out))
         assert "12 of 12 comparisons played" in told.err
     assert found[0] == found[1]
-    assert {one["rule"] for one in found[0]["rules"]} == {"score", "overlap", "newcombe", "exact", "bayes"}
+    assert {one["rule"] for one in found[0]["rules"]} == {*Rule}
     assert all(one["runs"] == 12 and one["inside"] for one in found[0]["rules"])
     assert 0.2 < found[0]["win_rate"] < 0.8
 
@@ -34,12 +35,16 @@ def test_no_game_is_played_twice():
     assert calibrate.drawn(20, 30, 1) != arms
 
 
+def spread(won, games=30):
+    return [(turn + 1) * won // games - turn * won // games for turn in range(games)]
+
+
 @pytest.fixture
 def instead(monkeypatch):
-    """Count these wins instead of playing."""
+    """Count these wins of 30 games instead of playing; they come evenly spread."""
 
     def use(wins):
-        monkeypatch.setattr(calibrate, "played", lambda *_: (pair for pair in wins))
+        monkeypatch.setattr(calibrate, "played", lambda *_: ((spread(c), spread(b)) for c, b in wins))
 
     return use
 
@@ -48,9 +53,9 @@ def test_a_rule_that_breaks_its_promise_exits_with_1(instead, capsys):
     instead([(26, 15)] * 50)
     assert main(["calibrate", "--runs", "50"]) == 1
     told = capsys.readouterr().out
-    assert "score     wrong in 50 of 50: 100.0%" in told
+    assert "score            wrong in 50 of 50: 100.0%" in told
     assert "promises at most 5.5%: OUTSIDE" in told
-    assert "bayes     wrong in 0 of 50" in told
+    assert "bayes            wrong in 0 of 50" in told
     assert "a rule errs more often than it promises" in told
 
 

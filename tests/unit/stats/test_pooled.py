@@ -153,3 +153,19 @@ def test_student_agrees_with_scipy(df, alpha):
     assert student.t_two_sided(t, df) == pytest.approx(alpha, rel=1e-10)
     with pytest.raises(ValueError, match="df"):
         student.t_critical(alpha, 0)
+
+
+def test_heterogeneity_is_the_chi_square_tail_of_q():
+    for q, k in ((0.0, 4), (3.2, 2), (9.0, 4), (200.0, 30), (1e4, 3)):
+        assert pooled.heterogeneity_p(q, k) == pytest.approx(stats.chi2.sf(q, k - 1), rel=1e-12)
+    assert pooled.heterogeneity_p(0.0, 1) == pooled.heterogeneity_p(5.0, 1) == 1.0
+    assert pooled.heterogeneity_p(float("inf"), 2) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("q", "k", "name"),
+    [(-1.0, 3, "q must"), (float("nan"), 3, "q must"), (1.0, 0, "k must"), (1.0, 2.0, "k must")],
+)
+def test_heterogeneity_refuses_what_is_no_q_and_no_number_of_tables(q, k, name):
+    with pytest.raises(ValueError, match=name):
+        pooled.heterogeneity_p(q, k)

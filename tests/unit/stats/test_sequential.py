@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import special, stats
 
 from pytest_evalharness.stats import group_sequential, normal, sequential
@@ -78,11 +80,64 @@ def test_one_look_is_the_ordinary_test():
     assert group_sequential.group_sequential_bounds([1.0]) == [pytest.approx(normal.critical(0.05))]
 
 
+def test_a_look_too_early_to_spend_anything_has_an_infinite_bound():
+    bounds = group_sequential.group_sequential_bounds([0.001, 1.0])
+    assert bounds == [math.inf, pytest.approx(normal.critical(0.05), rel=1e-12)]
+
+
+def test_bounds_of_looks_where_next_to_nothing_is_spent():
+    looks = [n / 100 for n in range(1, 101)]
+    bounds = group_sequential.group_sequential_bounds(looks)
+    assert bounds == sorted(bounds, reverse=True)
+    # the last bound of a design that looks all the time is little above that of Brownian motion, 2.24
+    assert 1.98 < bounds[-1] < normal.critical(0.025)
+    for now, bound in zip(looks, bounds, strict=True):
+        # whoever is beyond a bound has crossed that one or an earlier one
+        assert normal.upper_tail(bound) <= group_sequential.spent(now) * (1 + 1e-9)
+
+
 def test_spending_ends_at_alpha():
     for spending in ("obrien_fleming", "pocock"):
         parts = [group_sequential.spent(t / 10, 0.025, spending) for t in range(1, 11)]
         assert parts == sorted(parts)
         assert parts[-1] == pytest.approx(0.025, rel=1e-12)
+
+
+DESIGNS = [(1.0,), (0.3, 0.6, 1.0), (0.5, 1.0), (0.02, 0.5, 0.9, 0.95, 1.0)]
+
+
+@pytest.mark.parametrize("spending", ["obrien_fleming", "pocock"])
+@pytest.mark.parametrize("information", DESIGNS, ids=str)
+@settings(max_examples=40, deadline=None)
+@given(z=st.floats(-8.0, 8.0), alpha=st.floats(1e-9, 0.999), data=st.data())
+def test_a_repeated_p_is_at_most_alpha_exactly_when_the_look_crosses(information, spending, z, alpha, data):
+    look = data.draw(st.integers(0, len(information) - 1))
+    bound = group_sequential.group_sequential_bounds(information, alpha / 2, spending)[look]
+    p = group_sequential.repeated_p(z, look, information, spending)
+    assert normal.two_sided(z) * (1 - 1e-12) <= p <= 1.0
+    if abs(z) != pytest.approx(bound, abs=1e-7):
+        assert (p <= alpha) == (abs(z) >= bound)
+
+
+@pytest.mark.parametrize("spending", ["obrien_fleming", "pocock"])
+@pytest.mark.parametrize("alpha", [1e-6, 0.05, 0.4])
+def test_a_repeated_p_of_a_bound_is_its_alpha(spending, alpha):
+    information = [k / 10 for k in range(1, 11)]
+    bounds = group_sequential.group_sequential_bounds(information, alpha / 2, spending)
+    for look, bound in enumerate(bounds):
+        found = group_sequential.repeated_p(-bound, look, information, spending)
+        assert found == pytest.approx(alpha, rel=1e-8)
+
+
+def test_repeated_p_values_of_extreme_statistics():
+    looks = [0.3, 0.6, 1.0]
+    for look in range(3):
+        assert group_sequential.repeated_p(0.0, look, looks) == 1.0
+        large = [group_sequential.repeated_p(z, look, looks) for z in (5.0, 20.0, 36.9, 37.0, 1e6, math.inf)]
+        assert large == sorted(large, reverse=True)
+        assert 0.0 < large[-1] < 1e-80
+    assert group_sequential.repeated_p(0.1, 0, looks) == 1.0  # no alpha below 1 lets it cross
+    assert group_sequential.repeated_p(1.7, 0, [1.0]) == pytest.approx(normal.two_sided(1.7), rel=1e-12)
 
 
 def test_every_golden_mixture_width():
@@ -159,6 +214,13 @@ def test_invalid_input_is_refused_by_name():
         (lambda: group_sequential.group_sequential_bounds([]), "information"),
         (lambda: group_sequential.group_sequential_bounds([0.5, 0.4, 1.0]), "information"),
         (lambda: group_sequential.group_sequential_bounds([0.5]), "information"),
+        (lambda: group_sequential.group_sequential_bounds([float("nan"), 1.0]), "fraction"),
+        (lambda: group_sequential.group_sequential_bounds([0.5, 1.0], 0.0), "alpha"),
+        (lambda: group_sequential.repeated_p(float("nan"), 0, [1.0]), "z must"),
+        (lambda: group_sequential.repeated_p(2.0, 2, [0.5, 1.0]), "look must be below"),
+        (lambda: group_sequential.repeated_p(2.0, -1, [0.5, 1.0]), "look"),
+        (lambda: group_sequential.repeated_p(2.0, 0, [0.5]), "information"),
+        (lambda: group_sequential.repeated_p(2.0, 0, [0.5, 1.0], "thrifty"), "spending"),
     ]
     for call, name in calls:
         with pytest.raises(ValueError, match=name):

@@ -4,22 +4,30 @@ import pytest
 from scipy.stats import binom
 
 from pytest_evalharness.verdict.calibration import BEYOND_CHANCE, calibration, promised
-from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.claim import Declaration, usual_looks
 from pytest_evalharness.verdict.words import Rule
 
 
+def spread(won, games):
+    """So many wins, evenly spread over the games."""
+    return [(turn + 1) * won // games - turn * won // games for turn in range(games)]
+
+
 def measured(wins, games=30):
-    return {one.rule.value: one for one in calibration(wins, games)}
+    arms = [(spread(c, games), spread(b, games)) for c, b in wins]
+    return {one.rule.value: one for one in calibration(arms)}
 
 
 def test_every_rule_is_counted():
     found = measured([(15, 15), (23, 15), (15, 23), (26, 15), (25, 18)])
-    assert set(found) == {rule.value for rule in Rule if not rule.sequential}
+    assert set(found) == {rule.value for rule in Rule}
     assert {rule: one.errors for rule, one in found.items()} == {
         "score": 4,
         "overlap": 1,
         "newcombe": 4,
         "exact": 3,
+        "group_sequential": 4,
+        "always_valid": 1,
         "bayes": 0,
     }
     assert found["score"].rate == 0.8
@@ -37,10 +45,13 @@ def test_every_rule_is_counted():
         ("newcombe", 8, 0.0279),
         ("score", 4, 0.0),
         ("bayes", 30, 0.0),
+        ("always_valid", 30, 0.05),
+        ("group_sequential", 100, 0.0534),
     ],
 )
 def test_what_a_rule_promises_is_its_largest_error(rule, games, largest):
-    assert promised(Declaration("better", rule), games) == pytest.approx(largest, abs=2e-4)
+    looks = usual_looks(games) if rule == "group_sequential" else ()
+    assert promised(Declaration("better", rule, looks=looks), games) == pytest.approx(largest, abs=2e-4)
 
 
 def test_a_rule_is_outside_when_chance_hardly_explains_its_errors():

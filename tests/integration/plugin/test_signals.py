@@ -1,0 +1,94 @@
+"""A job that is cancelled: exit code 2, every report written, and the same command goes on."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+
+
+@pytest.fixture
+def waiting(project):
+    """A run in a process of its own whose games stay in the queue: `waiting(*options)`."""
+    processes = []
+
+    def start(*more):
+        project.league.fault("slow-queue=30")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", *project.command(*more)],
+            cwd=project.pytester.path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        processes.append(process)
+        deadline = time.monotonic() + 60
+        while project.posted != 2 and time.monotonic() < deadline:
+            assert process.poll() is None, process.stdout.read()
+            time.sleep(0.05)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def ended(process):
+    output, _ = process.communicate(timeout=60)
+    return process.returncode, output
+
+
+@WORKERS
+def test_sigterm_is_an_interrupt(project, waiting, workers):
+    process = waiting(*workers)
+    process.send_signal(signal.SIGTERM)
+    code, output = ended(process)
+    assert code == 2, output
+    assert "still running on the server: candidate keeper:v2 " in output
+    assert project.junit.exists()
+    assert project.results()["exit_code"] == 2
+    project.league.heal()
+    assert project.judge(*workers).ret == 0
+    assert project.posted == 2
+
+
+@WORKERS
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_spoils_no_report(project, waiting, workers, second):
+    process = waiting(*workers)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(second)
+    code, output = ended(process)
+    assert code == 2, output
+    assert "still running on the server: candidate keeper:v2 " in output
+    assert project.junit.exists()
+    assert project.results()["exit_code"] == 2
+
+
+def test_the_handlers_are_there_only_while_eval_cases_run(project):
+    project.pytester.makeconftest("""
+        import signal
+
+        def pytest_sessionstart(session):
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+        def pytest_runtest_teardown(item):
+            assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    """)
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    assert project.judge_here().ret == 0
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+def test_a_third_signal_ends_it_at_once(project, waiting):
+    process = waiting("-p", "no:terminal")
+    for _ in range(3):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.02)
+    code, _ = ended(process)
+    assert code in (2, -signal.SIGTERM)  # it may have ended in order before the third came
