@@ -148,12 +148,12 @@ def concluded(
         roster=case.frozen.roster,
         records=case.records,
         attempt=comparison.attempt,
-        earlier=_earlier(ledger, comparison),
+        earlier=earlier(ledger, comparison),
         age=max(0.0, clock.now() - ended) if ended < began else None,
     )
 
 
-def _earlier(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
+def earlier(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
     """The verdicts of other attempts at the same question: no look ever hides another."""
     told = []
     for attempt in ledger.attempts(comparison.plan):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import SIDES, Arm
+from pytest_evalharness.league.freeze import Frozen
 from pytest_evalharness.league.plan import TICKS_PER_SECOND, Budgets, ComparisonPlan
+from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.seats import SEATS
 from pytest_evalharness.verdict.plan_wording import aa_lines, power_lines
 from pytest_evalharness.verdict.planning import outlook
+from pytest_evalharness.verdict.words import Effects
 
 
 def lines(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets: Budgets) -> Iterator[str]:
@@ -27,6 +30,39 @@ def lines(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets
         yield f"claim      none: an A/A run must tell no difference, by the {declared.rule} rule at alpha {declared.alpha:g}"
     else:
         yield f"claim      {declared.claim}{margin}, {by} at alpha {declared.alpha:g}"
+    yield from _setting(plan, roster, arms, budgets)
+    found = outlook(declared, games=plan.episodes)
+    yield from aa_lines(found) if plan.aa else power_lines(found)
+
+
+def pool_lines(
+    plan: PoolPlan, strata: Sequence[Frozen], budgets: Callable[[ComparisonPlan], Budgets]
+) -> Iterator[str]:
+    """The plan of a pool: the claim, each configuration, and what all of them together can show.
+
+    Args:
+        plan: what was asked.
+        strata: who would sit where, for each configuration in order.
+        budgets: how long the arms of a configuration may take.
+    """
+    declared = plan.declaration
+    margin = f" within {declared.margin:.2f}" if declared.margin is not None else ""
+    claim = "none: an A/A run must tell no difference" if plan.aa else f"{declared.claim}{margin}, decided"
+    by = "mean effect of HKSJ" if declared.effects is Effects.RANDOM else "Cochran-Mantel-Haenszel test"
+    yield f"claim      {claim} by the {by} at alpha {declared.alpha:g}, over {len(strata)} configurations"
+    for (name, part), frozen in zip(plan.strata, strata, strict=True):
+        yield f"config     {printable(name)}"
+        for line in _setting(part, frozen.roster, frozen.arms, budgets(part)):
+            yield f"  {line}"
+    fewest = min(part.episodes for part in plan.plans)
+    found = outlook(declared, games=fewest, configs=len(strata))
+    yield from aa_lines(found) if plan.aa else power_lines(found)
+
+
+def _setting(
+    plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets: Budgets
+) -> Iterator[str]:
+    """Where the arms play, against whom, and for how long."""
     where = (
         printable(plan.server)
         if plan.server.startswith("embedded:")
@@ -44,8 +80,6 @@ def lines(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets
         "the last two from the first running game"
     )
     yield play_line(plan.ticks)
-    found = outlook(declared, games=plan.episodes)
-    yield from aa_lines(found) if plan.aa else power_lines(found)
 
 
 def _seat(position: int, plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm]) -> str:

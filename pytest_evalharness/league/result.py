@@ -7,21 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.errors import (
-    ConditionNotMet,
-    EvalHarnessError,
-    Inconclusive,
-    Untrustworthy,
-    UsageError,
-)
+from pytest_evalharness.errors import EvalHarnessError
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord
+from pytest_evalharness.league.refusal import refusal
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.report.model import SCOPE, remarks
 from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import Judgement
-from pytest_evalharness.verdict.words import Decision, Reason, Verdict
+from pytest_evalharness.verdict.words import Verdict
 
 
 @dataclass
@@ -99,45 +94,9 @@ class ABResult:
             raise error
 
     def _refusal(self, verdicts: tuple[Verdict | str, ...]) -> EvalHarnessError | None:
-        try:
-            wanted = {Verdict(word) for word in verdicts}
-        except ValueError as wrong:
-            raise UsageError(
-                str(wrong), not_done="nothing was judged", next_step=f"one of {', '.join(Verdict)}"
-            ) from None
-        decision = self.judgement.decision
-        if wanted and not self.judgement.aa:  # an A/A run is held to its own expectation only
-            found = self.judgement.verdict
-            if found is Verdict.UNTRUSTWORTHY:
-                decision = Decision.UNTRUSTWORTHY
-            elif found in wanted:
-                return None
-            else:
-                decision = Decision.CANNOT_TELL if found is Verdict.INCONCLUSIVE else Decision.NOT_MET
-        what = "\n".join([self.headline, *self.lines()])
-        if decision is Decision.NOT_MET:
-            requests = " ".join(self.candidate.request_ids)
-            return ConditionNotMet(
-                what,
-                next_step=f"do not ship this edit; coworld xp-request episodes {requests} lists its games",
-            )
-        if decision is Decision.CANNOT_TELL:
-            return Inconclusive(
-                what,
-                not_done="the claim is neither met nor refuted",
-                next_step=self._larger(),
-            )
-        if decision is Decision.UNTRUSTWORTHY:
-            return Untrustworthy(what, not_done="nothing was judged", next_step=self._again())
-        return None
-
-    def _again(self) -> str:
-        if any(reason.reason is Reason.AA_ALARM for reason in self.judgement.reasons):
-            return (
-                "run again with --eval-fresh: chance alone raises an alarm now and then (evalharness calibrate tells how "
-                "often); if it comes again, the two arms are not treated alike"
-            )
-        return "run again with --eval-fresh"
+        return refusal(
+            self.judgement, verdicts, lines=lambda: [self.headline, *self.lines()], larger=self._larger
+        )
 
     def _larger(self) -> str:
         """What would decide it: more games if the service gives them in one request."""

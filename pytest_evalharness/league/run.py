@@ -17,6 +17,8 @@ from pytest_evalharness.league.drive import BlockDriver
 from pytest_evalharness.league.freeze import Freezer, Frozen
 from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
+from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration
+from pytest_evalharness.league.pool_result import PoolResult, concluded_pool
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.ledger.journal import Ledger
@@ -45,12 +47,17 @@ class RunOptions:
 
 @dataclass
 class Entry:
-    """A case's comparison on its way: not prepared yet, frozen, or in error."""
+    """A case's comparison on its way: not prepared yet, frozen, or in error.
+
+    Attributes:
+        pool: the case whose pool this is one configuration of; empty for a comparison of its own.
+    """
 
     name: str
     plan: ComparisonPlan
     frozen: Frozen | None = None
     error: EvalHarnessError | None = None
+    pool: str = ""
 
     def ready(self) -> Frozen:
         """The frozen comparison.
@@ -96,6 +103,7 @@ class LeagueRun:
         self._on_wait = on_wait
         self._freezer = Freezer(ledger, observatory, clock, options.run_id)
         self._entries: dict[str, Entry] = {}
+        self._pools: dict[str, PoolPlan] = {}
         self._drivers: dict[str, BlockDriver] = {}
         self._stop = stop
         self._launched = False
@@ -104,19 +112,42 @@ class LeagueRun:
 
     # ------------------------------------------------------------- planning
 
-    def add(self, case: str, plan: ComparisonPlan) -> None:
-        """Put a case's comparison on the plan. Nothing is resolved or posted yet."""
-        self._entries.setdefault(case, Entry(case, plan))
+    def add(self, case: str, plan: ComparisonPlan | PoolPlan) -> None:
+        """Put a case's comparison, or its pool, on the plan. Nothing is resolved or posted yet."""
+        if isinstance(plan, ComparisonPlan):
+            self._entries.setdefault(case, Entry(case, plan))
+            return
+        self._pools.setdefault(case, plan)
+        for name, part in plan.strata:
+            self._entries.setdefault(_part(case, name), Entry(name, part, pool=case))
 
     def _prepare(self, case: str) -> Entry:
         """Freeze one comparison. Its error, if any, is kept for its own case."""
         entry = self._entries[case]
         if entry.frozen is None and entry.error is None:
+            if entry.pool:
+                self._prepare_pool(entry.pool)
+                return entry
             try:
                 entry.frozen = self._freezer.freeze(entry.plan, case, fresh=self._options.fresh)
             except EvalHarnessError as error:
                 entry.error = error
         return entry
+
+    def _prepare_pool(self, case: str) -> None:
+        """Freeze a pool: all of its configurations, or none."""
+        parts = self._parts(case)
+        try:
+            frozen = self._freezer.freeze_pool(self._pools[case], case, fresh=self._options.fresh)
+        except EvalHarnessError as error:
+            for entry in parts:
+                entry.error = error
+            return
+        for entry, one in zip(parts, frozen, strict=True):
+            entry.frozen = one
+
+    def _parts(self, case: str) -> list[Entry]:
+        return [self._entries[_part(case, name)] for name in self._pools[case].names]
 
     def policy(self, label: str, plan: ComparisonPlan) -> ResolvedPolicy:
         """One label as a version, seen from a plan's league."""
@@ -137,6 +168,14 @@ class LeagueRun:
             EvalHarnessError: it cannot be resolved.
         """
         return self._freezer.preview(self._entries[case].plan)
+
+    def preview_pool(self, case: str) -> list[Frozen]:
+        """Each configuration of a case's pool as it would be posted now.
+
+        Raises:
+            EvalHarnessError: one cannot be resolved.
+        """
+        return self._freezer.preview_pool(self._pools[case])
 
     def budgets(self, plan: ComparisonPlan) -> Budgets:
         """How long a plan's arms may take."""
@@ -214,6 +253,30 @@ class LeagueRun:
         """
         self._launch_all()
         return self._finished(self._prepare(case))
+
+    def pool_result(self, case: str) -> PoolResult:
+        """Wait for all arms of a case's pool and judge them as one. The first case that asks posts every arm of the plan.
+
+        Raises:
+            EvalHarnessError: a configuration could not be prepared, or an arm came to nothing.
+        """
+        self._launch_all()
+        played = []
+        for name in self._pools[case].names:
+            entry = self._prepare(_part(case, name))
+            entry.ready()
+            try:
+                played.append(self._played(entry))
+            except EvalHarnessError as error:
+                raise in_configuration(error, name) from None
+        return concluded_pool(
+            self._pools[case],
+            played,
+            ledger=self._ledger,
+            clock=self._clock,
+            run_id=self._options.run_id,
+            began=self._began,
+        )
 
     def compare(self, name: str, plan: ComparisonPlan) -> ABResult:
         """Play a comparison that is on no plan, now.
@@ -306,6 +369,11 @@ class LeagueRun:
         deadline = Deadline.after(self._clock, _JOIN_SECONDS)
         for driver in self._drivers.values():
             driver.join(deadline.remaining)
+
+
+def _part(case: str, name: str) -> str:
+    """Under which name a configuration of a pool is on the plan."""
+    return f"{case} [{name}]"
 
 
 def _beside(error: BaseException, other: str, blocks: list[Block]) -> BaseException:

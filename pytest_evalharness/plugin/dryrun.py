@@ -12,7 +12,12 @@ from pytest_evalharness.plugin.options import settings_of
 from pytest_evalharness.plugin.session import EvalSession, existing_session, is_worker
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from _pytest.terminal import TerminalReporter
+
+    from pytest_evalharness.league.plan import ComparisonPlan
+    from pytest_evalharness.league.pool_plan import PoolPlan
 
 _UNRESOLVED = pytest.StashKey[int]()
 EXIT_UNRESOLVED = 11
@@ -62,20 +67,17 @@ def _nothing_planned(config: pytest.Config) -> bool | None:
 
 def preview(config: pytest.Config, run: EvalSession) -> int:
     """Print every case's plan; returns how many could not be resolved."""
-    from pytest_evalharness.league import preview as text
-
     unresolved = 0
     for nodeid, plan in run.plans.items():
         _write(config, f"{nodeid}:", bold=True)
         try:
-            planned = run.league.preview(nodeid)
-            budgets = run.league.budgets(plan)
+            told = list(_planned(run, nodeid, plan))
         except EvalHarnessError as error:
             unresolved += 1
             for line in str(error).splitlines():
                 _write(config, f"  {line}", red=True)
             continue
-        for line in text.lines(plan, planned.roster, planned.arms, budgets):
+        for line in told:
             _write(config, f"  {line}")
     for notice in run.all_notices:
         _write(config, f"note: {notice}")
@@ -84,6 +86,19 @@ def preview(config: pytest.Config, run: EvalSession) -> int:
         f"dry run: {len(run.plans)} cases planned, {unresolved} unresolved; nothing was posted, no case ran",
     )
     return unresolved
+
+
+def _planned(run: EvalSession, nodeid: str, plan: ComparisonPlan | PoolPlan) -> Iterator[str]:
+    """A case's plan, as it would be posted now."""
+    from pytest_evalharness.league import preview as text
+    from pytest_evalharness.league.pool_plan import PoolPlan
+
+    league = run.league
+    if isinstance(plan, PoolPlan):
+        yield from text.pool_lines(plan, league.preview_pool(nodeid), league.budgets)
+        return
+    planned = league.preview(nodeid)
+    yield from text.lines(plan, planned.roster, planned.arms, league.budgets(plan))
 
 
 def _write(config: pytest.Config, line: str, **style: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_evalharness.report.model import SCOPE
+from pytest_evalharness.report.model import SCOPE, stratum_counts
 
 PREFIX = "evalharness."
 
@@ -20,31 +20,34 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
     judged = result["judgement"]
     candidate, baseline = judged["candidate"], judged["baseline"]
     declared = judged["declaration"]
+    strata = judged.get("strata")
     values = {
-        "kind": "A/A" if judged.get("aa") else "A/B",
+        "kind": ("A/A" if judged.get("aa") else "A/B") + (" pool" if strata else ""),
         "verdict": judged["verdict"],
         "decision": judged["decision"],
         "claim": declared["claim"],
         "rule": declared["rule"],
         "reason": " ".join(reason["reason"] for reason in judged["reasons"]),
-        "separated": judged["separated"],
+        "separated": judged.get("separated"),
         "effect": judged["diff"],
         "ci_low": judged["ci"][0],
         "ci_high": judged["ci"][1],
         "p": judged["p"],
-        "wins_candidate": candidate["wins"],
+        # Wins of unlike configurations are not added up: who divides them by games gets an effect that is none.
+        "wins_candidate": None if strata else candidate["wins"],
         "n_candidate": candidate["finished"],
-        "wins_baseline": baseline["wins"],
+        "wins_baseline": None if strata else baseline["wins"],
         "n_baseline": baseline["finished"],
         "request_candidate": " ".join(candidate["request_ids"]),
         "request_baseline": " ".join(baseline["request_ids"]),
+        "strata": "; ".join(map(stratum_counts, strata or ())),
         "server": result["plan"]["server"],
         "attempt": result["attempt"],
         "scope": SCOPE,
         "run": run_id,
     }
     if judged["verdict"] == "untrustworthy":
-        for hidden in ("separated", "effect", "ci_low", "ci_high", "p"):
+        for hidden in ("separated", "effect", "ci_low", "ci_high", "p", "strata"):
             values[hidden] = None  # nothing is said about an effect that cannot be believed
     return [(PREFIX + name, _word(value)) for name, value in values.items()]
 

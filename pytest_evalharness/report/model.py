@@ -115,6 +115,12 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     return told
 
 
+def stratum_counts(stratum: Mapping[str, Any]) -> str:
+    """A configuration of a pool with its own counts. Its name may hold text from outside."""
+    scores = [f"{arm['wins']}/{arm['finished']}" for arm in (stratum["candidate"], stratum["baseline"])]
+    return f"{stratum['name']} {' vs '.join(scores)}"
+
+
 def counts(cases: Sequence[CaseReport]) -> dict[str, int]:
     """How many cases had which outcome."""
     told: dict[str, int] = {}

@@ -36,7 +36,6 @@ class Declaration:
         secondary: Metrics that make the verdict inconclusive if they decide in the opposite direction.
         missing: What missing episodes may do; a `MissingPolicy` or its word.
         effects: What pooled configurations are to each other; an `Effects` or its word. A single comparison has none.
-        pool: What names the configurations that are pooled with this one; None for a comparison of its own.
 
     Raises:
         ValueError: A value is invalid; the message names it.
@@ -54,7 +53,6 @@ class Declaration:
     secondary: tuple[Metric, ...] = (Metric.SCORE,)
     missing: MissingPolicy = MissingPolicy.EXCLUDE
     effects: Effects = Effects.FIXED
-    pool: str | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__

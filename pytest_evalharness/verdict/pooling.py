@@ -36,6 +36,16 @@ _DISAGREE = 0.10
 _ANYTHING: Interval = (-1.0, 1.0)
 
 
+def require_enough(strata: int) -> None:
+    """Check that there is something to pool.
+
+    Raises:
+        ValueError: There are fewer than two configurations.
+    """
+    if strata < FEWEST_STRATA:
+        raise ValueError(f"a pool takes at least {FEWEST_STRATA} configurations, got {strata}")
+
+
 def require_poolable(declaration: Declaration, strata: int) -> None:
     """Check that a claim about several configurations can be judged at all.
 
@@ -46,8 +56,7 @@ def require_poolable(declaration: Declaration, strata: int) -> None:
     Raises:
         ValueError: It cannot; the message says why and what to do.
     """
-    if strata < FEWEST_STRATA:
-        raise ValueError(f"a pool takes at least {FEWEST_STRATA} configurations, got {strata}")
+    require_enough(strata)
     if declaration.rule is not Rule.SCORE:
         raise ValueError(
             f"rule {declaration.rule.value!r} has no way to pool: rule must be 'score', whose pooled test is "

@@ -7,8 +7,9 @@ import xml.etree.ElementTree as ET
 import zlib
 from dataclasses import dataclass
 
-import numpy as np  # before any run in this process: it cannot be imported a second time
+import numpy as np  # it and scipy before any run in this process: they cannot be imported a second time
 import pytest
+import scipy.special
 import yaml
 
 from pytest_evalharness.observatory.embedded import EmbeddedServer
@@ -22,6 +23,7 @@ def test_crew(ab):
     ab.require()
 """
 assert np.__version__
+assert scipy.special
 UNUSED = ("hypothesispytest", "anyio", "timeout")
 """Plugins that cost every subprocess up to a second and have no part in these tests."""
 
