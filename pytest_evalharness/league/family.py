@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.ledger.families import Family, Member, Method, Standing
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.judgement import Judgement
+from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 from pytest_evalharness.verdict.words import Verdict
 
 _WIDEST_NOTE = 240
-Judge = Callable[[Sequence[float]], Judgement]
-"""Judges a comparison, given the p-values of the other claims."""
-Evidence = Judgement | Exception
+Judged = TypeVar("Judged", Judgement, PooledJudgement)
+Evidence = Judgement | PooledJudgement | Exception
 """A member's own judgement, outside of any family; or what its arms failed with."""
 
 
@@ -87,7 +87,7 @@ class Together:
 
 
 @dataclass(frozen=True)
-class Settled:
+class Settled(Generic[Judged]):
     """A judgement that no other case can change any more.
 
     Attributes:
@@ -95,7 +95,7 @@ class Settled:
         together: the family; None outside of any.
     """
 
-    judgement: Judgement
+    judgement: Judged
     together: Together | None = None
 
 
@@ -227,12 +227,16 @@ class FamilyJudge:
         others = None if family is None else _others(family, comparison_id, case)
         return None if others is None else [1.0] * len(others)
 
-    def provisional(self, comparison_id: str, case: str, alone: Judgement, judge: Judge) -> Judgement:
+    def provisional(
+        self, comparison_id: str, case: str, alone: Judged, judge: Callable[[Sequence[float]], Judged]
+    ) -> Judged:
         """What stands of a comparison whatever the others bring; arguments as for `settle`."""
         others = self.assumed(comparison_id, case)
         return alone if others is None or alone.verdict is Verdict.UNTRUSTWORTHY else judge(others)
 
-    def settle(self, comparison_id: str, case: str, alone: Judgement, judge: Judge) -> Settled:
+    def settle(
+        self, comparison_id: str, case: str, alone: Judged, judge: Callable[[Sequence[float]], Judged]
+    ) -> Settled[Judged]:
         """Judge a comparison among the claims that it was posted with. Waits until each of them has ended.
 
         What cannot be believed stays so whatever the others say, and waits for nobody.

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.errors import DeclarationChanged, FieldUnavailable
+from pytest_evalharness.errors import DeclarationChanged, EvalHarnessError, FieldUnavailable
 from pytest_evalharness.league.arms import SIDES, Arm, build_arm
 from pytest_evalharness.league.builds import require_different
 from pytest_evalharness.league.plan import ComparisonPlan
+from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration, require_own_arms
 from pytest_evalharness.league.roster import Roster, division_of, no_longer_live, resolve_field
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.keys import arm_key, digest
@@ -24,6 +25,7 @@ from pytest_evalharness.observatory.models import Membership
 from pytest_evalharness.observatory.resolve import ResolvedPolicy, resolve_policy
 
 _ROSTER_SECONDS = 120.0
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,61 @@ class Freezer:
             EvalHarnessError: a name, a build or the field is not what it must be; nothing was submitted.
         """
         policies = self._builds(plan)
-        self._declare(plan, policies, fresh=fresh)
-        comparison = self._open(plan, policies, case, fresh=fresh)
-        if comparison.frozen is not None and self._never_posted(comparison):
-            roster = Roster.from_json(comparison.frozen["roster"])
-            if no_longer_live(roster, self._memberships(roster.league, roster.division)):
-                # The field moved on before anything was sent: another attempt costs nothing and is no second look.
-                comparison = self._open(plan, policies, case, fresh=fresh, supersede=comparison.id)
+        asked = _asked(plan, policies)
+        comparison = self._agree(asked, case, fresh=fresh)
         if comparison.frozen is None:
-            comparison = self._write_down(plan, comparison, policies)
+            roster, arms = self._seated(plan, policies, self._looks_before(comparison))
+            frozen = {"roster": roster.to_json(), "arms": {side: arm.to_json() for side, arm in arms.items()}}
+            comparison = self._ledger.freeze(comparison.id, frozen, _specs(plan, roster, arms))
         assert comparison.frozen is not None
-        arms = {side: Arm.from_json(side, comparison.frozen["arms"][side]) for side in SIDES}
-        return Frozen(Roster.from_json(comparison.frozen["roster"]), arms, comparison)
+        return frozen_of(comparison, comparison.frozen)
+
+    def freeze_pool(self, plan: PoolPlan, case: str, *, fresh: bool) -> list[Frozen]:
+        """Freeze all configurations of a pool together: they are one row of the journal, with two arms for each.
+
+        Returns:
+            Each configuration, in order; its comparison is the pool's, with the arms of that configuration only.
+
+        Raises:
+            EvalHarnessError: as `freeze`; a UsageError if two configurations turn out to share an arm.
+        """
+        policies = {
+            label: policy for known in self._each(plan, self._builds) for label, policy in known.items()
+        }
+        comparison = self._agree(_asked(plan, policies), case, fresh=fresh)
+        if comparison.frozen is None:
+            look = self._looks_before(comparison)
+            seated = self._each(plan, lambda part: (part, *self._seated(part, policies, look)))
+            specs = [_specs(part, roster, arms) for part, roster, arms in seated]
+            require_own_arms(plan, [[spec.arm_key for spec in pair.values()] for pair in specs])
+            strata = [
+                {"roster": roster.to_json(), "arms": {side: arm.to_json() for side, arm in arms.items()}}
+                for _, roster, arms in seated
+            ]
+            laid = {f"{side}.{i}": spec for i, pair in enumerate(specs) for side, spec in pair.items()}
+            comparison = self._ledger.freeze(comparison.id, {"strata": strata}, laid)
+        assert comparison.frozen is not None
+        return strata_of(comparison, comparison.frozen)
+
+    def _agree(self, asked: dict[str, Any], case: str, *, fresh: bool) -> Comparison:
+        """Declare what is asked, and find or begin the attempt that answers it."""
+        self._declare(asked, fresh=fresh)
+        comparison = self._open(asked, case, fresh=fresh)
+        if (
+            comparison.frozen is not None
+            and self._never_posted(comparison)
+            and self._moved_on(comparison.frozen)
+        ):
+            # The field moved on before anything was sent: another attempt costs nothing and is no second look.
+            comparison = self._open(asked, case, fresh=fresh, supersede=comparison.id)
+        return comparison
+
+    def _moved_on(self, frozen: Mapping[str, Any]) -> bool:
+        """Whether somebody of a frozen field is no longer live."""
+        rosters = [Roster.from_json(part["roster"]) for part in frozen.get("strata", [frozen])]
+        return any(
+            no_longer_live(roster, self._memberships(roster.league, roster.division)) for roster in rosters
+        )
 
     def preview(self, plan: ComparisonPlan) -> Frozen:
         """What would be frozen now; nothing is written down.
@@ -84,33 +129,47 @@ class Freezer:
         roster = resolve_field(self._observatory, plan, self._clock)
         return Frozen(roster, {side: build_arm(plan, side, roster, policies) for side in SIDES})
 
+    def preview_pool(self, plan: PoolPlan) -> list[Frozen]:
+        """Each configuration as it would be frozen now; nothing is written down.
+
+        Raises:
+            EvalHarnessError: as `freeze_pool`.
+        """
+        found = self._each(plan, self.preview)
+        require_own_arms(plan, [[arm.bodies() for arm in one.arms.values()] for one in found])
+        return found
+
+    @staticmethod
+    def _each(plan: PoolPlan, do: Callable[[ComparisonPlan], _Found]) -> list[_Found]:
+        """Do something for each configuration; a failure names the one it happened in."""
+        found = []
+        for name, part in plan.strata:
+            try:
+                found.append(do(part))
+            except EvalHarnessError as error:
+                raise in_configuration(error, name) from None
+        return found
+
     def _open(
-        self,
-        plan: ComparisonPlan,
-        policies: Mapping[str, ResolvedPolicy],
-        case: str,
-        *,
-        fresh: bool,
-        supersede: str | None = None,
+        self, asked: dict[str, Any], case: str, *, fresh: bool, supersede: str | None = None
     ) -> Comparison:
         return self._ledger.open_comparison(
-            _asked(plan, policies), run_id=self._run_id, case_name=case, fresh=fresh, supersede=supersede
+            asked, run_id=self._run_id, case_name=case, fresh=fresh, supersede=supersede
         )
 
-    def _declare(self, plan: ComparisonPlan, policies: Mapping[str, ResolvedPolicy], *, fresh: bool) -> None:
+    def _declare(self, asked: dict[str, Any], *, fresh: bool) -> None:
         """Store what is declared before anything is posted for it.
 
         Raises:
             DeclarationChanged: results of the same question have been seen under another declaration.
         """
-        asked = _asked(plan, policies)
         if fresh:
             self._ledger.questions.declare_afresh(asked, run_id=self._run_id)
             return
         stood = self._ledger.questions.declare(asked, run_id=self._run_id)
         if stood is None:
             return
-        now = plan.declaration.to_json()
+        now: dict[str, Any] = asked["declaration"]
         changed = sorted(key for key in {*stood, *now} if stood.get(key) != now.get(key))
         told = ", ".join(f"{key} {_word(stood.get(key))} -> {_word(now.get(key))}" for key in changed)
         raise DeclarationChanged(
@@ -120,25 +179,11 @@ class Freezer:
             "under the new one, and it is shown beside the earlier results",
         )
 
-    def _write_down(
-        self, plan: ComparisonPlan, comparison: Comparison, policies: Mapping[str, ResolvedPolicy]
-    ) -> Comparison:
+    def _seated(
+        self, plan: ComparisonPlan, policies: Mapping[str, ResolvedPolicy], look: int
+    ) -> tuple[Roster, dict[str, Arm]]:
         roster = self._field(plan)
-        look = self._looks_before(comparison)
-        arms = {side: build_arm(plan, side, roster, policies, look=look) for side in SIDES}
-        frozen = {"roster": roster.to_json(), "arms": {side: arm.to_json() for side, arm in arms.items()}}
-        specs = {}
-        for side, arm in arms.items():
-            # The roster tells when it was frozen: cases of one run share an arm, and no run compares its candidate
-            # with a baseline that was played at another time.
-            bodies = arm.bodies()
-            posted: dict[str, Any] = {"server": plan.server, "roster": roster.to_json(), "bodies": bodies}
-            if plan.aa:
-                posted["aa"] = (
-                    side  # the bodies may be equal, and one arm held against itself would show nothing
-                )
-            specs[side] = ArmSpec(arm_key(posted), arm.to_json(), bodies)
-        return self._ledger.freeze(comparison.id, frozen, specs)
+        return roster, {side: build_arm(plan, side, roster, policies, look=look) for side in SIDES}
 
     def _looks_before(self, comparison: Comparison) -> int:
         """How many earlier runs asked the same question, under whatever declaration.
@@ -222,7 +267,34 @@ class Freezer:
         )
 
 
-def _asked(plan: ComparisonPlan, policies: Mapping[str, ResolvedPolicy]) -> dict[str, Any]:
+def frozen_of(comparison: Comparison, told: Mapping[str, Any]) -> Frozen:
+    """What was frozen for two arms."""
+    arms = {side: Arm.from_json(side, told["arms"][side]) for side in SIDES}
+    return Frozen(Roster.from_json(told["roster"]), arms, comparison)
+
+
+def strata_of(comparison: Comparison, told: Mapping[str, Any]) -> list[Frozen]:
+    """What was frozen for each configuration of a pool, in order."""
+    return [
+        frozen_of(replace(comparison, arms={side: comparison.arms[f"{side}.{i}"] for side in SIDES}), stratum)
+        for i, stratum in enumerate(told["strata"])
+    ]
+
+
+def _specs(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm]) -> dict[str, ArmSpec]:
+    specs = {}
+    for side, arm in arms.items():
+        # The roster tells when it was frozen: cases of one run share an arm, and no run compares its candidate
+        # with a baseline that was played at another time.
+        bodies = arm.bodies()
+        posted: dict[str, Any] = {"server": plan.server, "roster": roster.to_json(), "bodies": bodies}
+        if plan.aa:
+            posted["aa"] = side  # the bodies may be equal, and one arm held against itself would show nothing
+        specs[side] = ArmSpec(arm_key(posted), arm.to_json(), bodies)
+    return specs
+
+
+def _asked(plan: ComparisonPlan | PoolPlan, policies: Mapping[str, ResolvedPolicy]) -> dict[str, Any]:
     """The plan with the versions that its labels stand for now."""
     versions = {label: policy.policy_version_id for label, policy in sorted(policies.items())}
     return {**plan.to_json(), "versions": versions}

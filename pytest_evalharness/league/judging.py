@@ -139,7 +139,7 @@ def concluded(
     case: Case,
     alone: Judgement,
     blocks: Mapping[str, list[Block]],
-    settle: Callable[[], Settled],
+    settle: Callable[[], Settled[Judgement]],
     *,
     ledger: Ledger,
     clock: Clock,
@@ -167,13 +167,13 @@ def concluded(
         records=case.records,
         arms=case.frozen.arms,
         attempt=comparison.attempt,
-        earlier=_earlier(ledger, comparison),
+        earlier=earlier(ledger, comparison),
         age=max(0.0, clock.now() - ended) if ended < began else None,
         settle=settle,
     )
 
 
-def _earlier(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
+def earlier(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
     """The verdicts of other attempts at the same question: no look ever hides another."""
     told = []
     for attempt in ledger.attempts(comparison.plan):

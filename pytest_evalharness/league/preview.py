@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.drive import AT_ONCE
 from pytest_evalharness.league.family import standing_of
+from pytest_evalharness.league.freeze import Frozen
 from pytest_evalharness.league.plan import TICKS_PER_SECOND, Budgets, ComparisonPlan
+from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.seats import SEATS
 from pytest_evalharness.ledger.families import Standing
 from pytest_evalharness.verdict.family_power import family_power
 from pytest_evalharness.verdict.plan_wording import aa_lines, family_line, power_lines
 from pytest_evalharness.verdict.planning import outlook
+from pytest_evalharness.verdict.words import Effects
 
 _CORRELATIONS = (0.0, 0.3)
 """How alike two games of a pair may be: not at all, and as much as where a seed fixes map and tasks but not the timing."""
@@ -45,6 +48,47 @@ def lines(
         yield f"claim      none: an A/A run must tell no difference, by the {declared.rule} rule at alpha {declared.alpha:g}"
     else:
         yield f"claim      {declared.claim}{margin}, {by} at alpha {declared.alpha:g}"
+    yield from _setting(plan, roster, arms, budgets)
+    yield from _outlooks(plan)
+    if claims > 1 and not plan.aa and standing_of(declared) is Standing.MEMBER:
+        yield family_line(family_power(declared, claims, plan.episodes))
+
+
+def pool_lines(
+    plan: PoolPlan,
+    strata: Sequence[Frozen],
+    budgets: Callable[[ComparisonPlan], Budgets],
+    *,
+    claims: int = 1,
+) -> Iterator[str]:
+    """The plan of a pool: the claim, each configuration, and what all of them together can show.
+
+    Args:
+        plan: what was asked.
+        strata: who would sit where, for each configuration in order.
+        budgets: how long the arms of a configuration may take.
+        claims: how many claims are tested together.
+    """
+    declared = plan.declaration
+    margin = f" within {declared.margin:.2f}" if declared.margin is not None else ""
+    claim = "none: an A/A run must tell no difference" if plan.aa else f"{declared.claim}{margin}, decided"
+    by = "mean effect of HKSJ" if declared.effects is Effects.RANDOM else "Cochran-Mantel-Haenszel test"
+    yield f"claim      {claim} by the {by} at alpha {declared.alpha:g}, over {len(strata)} configurations"
+    for (name, part), frozen in zip(plan.strata, strata, strict=True):
+        yield f"config     {printable(name)}"
+        for line in _setting(part, frozen.roster, frozen.arms, budgets(part)):
+            yield f"  {line}"
+    fewest = min(part.episodes for part in plan.plans)
+    found = outlook(declared, games=fewest, configs=len(strata))
+    yield from aa_lines(found) if plan.aa else power_lines(found)
+    if claims > 1 and not plan.aa and standing_of(declared) is Standing.MEMBER:
+        yield family_line(family_power(declared, claims, fewest * len(strata)))
+
+
+def _setting(
+    plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets: Budgets
+) -> Iterator[str]:
+    """Where the arms play, against whom, and for how long."""
     yield _arms(plan)
     yield (
         f"field      {printable(roster.league)}, {printable(roster.division)}: {roster.live_players} live players, "
@@ -57,9 +101,6 @@ def lines(
         "the last two from the first running game"
     )
     yield _wall_clock(plan)
-    yield from _outlooks(plan)
-    if claims > 1 and not plan.aa and standing_of(declared) is Standing.MEMBER:
-        yield family_line(family_power(declared, claims, plan.episodes))
 
 
 def _arms(plan: ComparisonPlan) -> str:

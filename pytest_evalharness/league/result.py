@@ -7,16 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.errors import (
-    ConditionNotMet,
-    EvalHarnessError,
-    Inconclusive,
-    Untrustworthy,
-    UsageError,
-)
 from pytest_evalharness.league.arms import Arm
+from pytest_evalharness.league.claimed import Claimed
 from pytest_evalharness.league.episodes_view import episodes_view
-from pytest_evalharness.league.family import Settled, Together
+from pytest_evalharness.league.family import Settled
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.roster import Roster
@@ -25,11 +19,11 @@ from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import Judgement
 from pytest_evalharness.verdict.needs import games_among
-from pytest_evalharness.verdict.words import Decision, Reason, Verdict
+from pytest_evalharness.verdict.words import Reason, Verdict
 
 
 @dataclass
-class ABResult:
+class ABResult(Claimed[Judgement]):
     """What a comparison found. `require()` is the way to use it.
 
     Whoever asks for the verdict, in whichever way, waits until every claim that is tested together with it has ended. The
@@ -57,132 +51,10 @@ class ABResult:
     attempt: int = 1
     earlier: tuple[str, ...] = ()
     age: float | None = None
-    settle: Callable[[], Settled] | None = field(default=None, repr=False, compare=False)
+    settle: Callable[[], Settled[Judgement]] | None = field(default=None, repr=False, compare=False)
     arms: Mapping[str, Arm] = field(default_factory=dict, repr=False)
     consumed: bool = field(default=False, repr=False)
-    _settled: Settled | None = field(default=None, init=False, repr=False, compare=False)
-
-    @property
-    def settled(self) -> Settled:
-        """The judgement that no other case can change any more, and the family it was made in.
-
-        Raises:
-            EvalHarnessError: the others cannot be waited for.
-        """
-        if self._settled is None:
-            self._settled = Settled(self.alone) if self.settle is None else self.settle()
-        return self._settled
-
-    @property
-    def judgement(self) -> Judgement:
-        """The verdict, the numbers and every reason."""
-        return self.settled.judgement
-
-    @property
-    def together(self) -> Together | None:
-        """The family it was judged in; None outside of any."""
-        return self.settled.together
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict, whatever was claimed. A bare comparison with it is strict: cannot-tell fails it."""
-        self.consumed = True
-        return self.judgement.verdict
-
-    @property
-    def candidate(self) -> ArmEvidence:
-        """The candidate arm's numbers."""
-        return self.alone.candidate
-
-    @property
-    def baseline(self) -> ArmEvidence:
-        """The baseline arm's numbers."""
-        return self.alone.baseline
-
-    @property
-    def headline(self) -> str:
-        """The decision and the numbers in one line."""
-        return self.judgement.headline(self.name)
-
-    def require(self, *verdicts: Verdict | str) -> None:
-        """Pass only if the evidence supports the declared claim, or one of the verdicts named here.
-
-        Raises:
-            ConditionNotMet: the evidence says otherwise.
-            Inconclusive: the evidence cannot tell.
-            Untrustworthy: the evidence cannot be believed.
-            UsageError: a name that is no verdict.
-        """
-        __tracebackhide__ = True
-        self.consumed = True
-        error = self._refusal(verdicts)
-        if error is not None:
-            raise error
-
-    def require_trust(self) -> None:
-        """Let evidence pass that can be believed, whatever it says.
-
-        Raises:
-            Untrustworthy: a trust check failed; nothing else is said.
-        """
-        __tracebackhide__ = True
-        if self.alone.verdict is Verdict.UNTRUSTWORTHY:
-            error = self._refusal(())
-            assert error is not None
-            raise error
-
-    def _refusal(self, verdicts: tuple[Verdict | str, ...]) -> EvalHarnessError | None:
-        try:
-            wanted = {Verdict(word) for word in verdicts}
-        except ValueError as wrong:
-            raise UsageError(
-                str(wrong), not_done="nothing was judged", next_step=f"one of {', '.join(Verdict)}"
-            ) from None
-        decision = self.judgement.decision
-        if wanted and not self.judgement.aa:  # an A/A run is held to its own expectation only
-            found = self.judgement.verdict
-            if found is Verdict.UNTRUSTWORTHY:
-                decision = Decision.UNTRUSTWORTHY
-            elif found in wanted:
-                return None
-            else:
-                decision = Decision.CANNOT_TELL if found is Verdict.INCONCLUSIVE else Decision.NOT_MET
-        what = "\n".join([self.headline, *self.lines()])
-        if decision is Decision.NOT_MET:
-            return ConditionNotMet(what, next_step=self._discard())
-        if decision is Decision.CANNOT_TELL:
-            return Inconclusive(
-                what,
-                not_done="the claim is neither met nor refuted",
-                next_step=self._larger(),
-            )
-        if decision is Decision.UNTRUSTWORTHY:
-            return Untrustworthy(what, not_done="nothing was judged", next_step=self._again())
-        return None
-
-    @property
-    def next_step(self) -> str:
-        """What to do about what became of the declared claim; empty where it is met."""
-        steps = {
-            Decision.NOT_MET: self._discard,
-            Decision.CANNOT_TELL: self._larger,
-            Decision.UNTRUSTWORTHY: self._again,
-        }
-        step = steps.get(self.judgement.decision)
-        return step() if step is not None else ""
-
-    def _discard(self) -> str:
-        first, *more = self.candidate.request_ids or ("",)
-        each = f" (and likewise {len(more)} more requests, see results.json)" if more else ""
-        return f"do not ship this edit; coworld xp-request episodes {first} lists its games{each}"
-
-    def _again(self) -> str:
-        if any(reason.reason is Reason.AA_ALARM for reason in self.judgement.reasons):
-            return (
-                "run again with --eval-fresh: chance alone raises an alarm now and then (evalharness calibrate tells how "
-                "often); if it comes again, the two arms are not treated alike"
-            )
-        return "run again with --eval-fresh"
+    _settled: Settled[Judgement] | None = field(default=None, init=False, repr=False, compare=False)
 
     def _larger(self) -> str:
         """What would decide it: more games if the service gives them in one request."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_evalharness.base.clock import Clock
@@ -14,10 +14,12 @@ from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.blocks import blocks_of_look
 from pytest_evalharness.league.context import Context
 from pytest_evalharness.league.drive import AT_ONCE, BlockDriver
-from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Settled
+from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Judged, Settled
 from pytest_evalharness.league.freeze import Freezer, Frozen
 from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
+from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration
+from pytest_evalharness.league.pool_result import PoolResult, concluded_pool, judge_cases
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.ledger.journal import Ledger
@@ -27,6 +29,7 @@ from pytest_evalharness.observatory.client import Observatory
 from pytest_evalharness.observatory.resolve import ResolvedPolicy
 from pytest_evalharness.report.model import MANY, requests_told
 from pytest_evalharness.verdict.judgement import Judgement
+from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 
 _FIRST_LOOK, _LAST_LOOK = 0.02, 0.5
 _JOIN_SECONDS = 3.0
@@ -46,12 +49,17 @@ class RunOptions:
 
 @dataclass
 class Entry:
-    """A case's comparison on its way: not prepared yet, frozen, or in error."""
+    """A case's comparison on its way: not prepared yet, frozen, or in error.
+
+    Attributes:
+        pool: the case whose pool this is one configuration of; empty for a comparison of its own.
+    """
 
     name: str
     plan: ComparisonPlan
     frozen: Frozen | None = None
     error: EvalHarnessError | None = None
+    pool: str = ""
 
     def ready(self) -> Frozen:
         """The frozen comparison.
@@ -101,6 +109,7 @@ class LeagueRun:
         self._on_wait = on_wait
         self._freezer = Freezer(ledger, observatory, clock, options.run_id)
         self._entries: dict[str, Entry] = {}
+        self._pools: dict[str, PoolPlan] = {}
         self._drivers: dict[str, BlockDriver] = {}
         self._told: dict[str, tuple[int, int]] = {}
         self._stop = stop
@@ -111,19 +120,42 @@ class LeagueRun:
 
     # ------------------------------------------------------------- planning
 
-    def add(self, case: str, plan: ComparisonPlan) -> None:
-        """Put a case's comparison on the plan. Nothing is resolved or posted yet."""
-        self._entries.setdefault(case, Entry(case, plan))
+    def add(self, case: str, plan: ComparisonPlan | PoolPlan) -> None:
+        """Put a case's comparison, or its pool, on the plan. Nothing is resolved or posted yet."""
+        if isinstance(plan, ComparisonPlan):
+            self._entries.setdefault(case, Entry(case, plan))
+            return
+        self._pools.setdefault(case, plan)
+        for name, part in plan.strata:
+            self._entries.setdefault(_part(case, name), Entry(name, part, pool=case))
 
     def _prepare(self, case: str) -> Entry:
         """Freeze one comparison. Its error, if any, is kept for its own case."""
         entry = self._entries[case]
         if entry.frozen is None and entry.error is None:
+            if entry.pool:
+                self._prepare_pool(entry.pool)
+                return entry
             try:
                 entry.frozen = self._freezer.freeze(entry.plan, case, fresh=self._options.fresh)
             except EvalHarnessError as error:
                 entry.error = error
         return entry
+
+    def _prepare_pool(self, case: str) -> None:
+        """Freeze a pool: all of its configurations, or none."""
+        parts = self._parts(case)
+        try:
+            frozen = self._freezer.freeze_pool(self._pools[case], case, fresh=self._options.fresh)
+        except EvalHarnessError as error:
+            for entry in parts:
+                entry.error = error
+            return
+        for entry, one in zip(parts, frozen, strict=True):
+            entry.frozen = one
+
+    def _parts(self, case: str) -> list[Entry]:
+        return [self._entries[_part(case, name)] for name in self._pools[case].names]
 
     def policy(self, label: str, plan: ComparisonPlan) -> ResolvedPolicy:
         """One label as a version, seen from a plan's league."""
@@ -145,6 +177,14 @@ class LeagueRun:
         """
         return self._freezer.preview(self._entries[case].plan)
 
+    def preview_pool(self, case: str) -> list[Frozen]:
+        """Each configuration of a case's pool as it would be posted now.
+
+        Raises:
+            EvalHarnessError: one cannot be resolved.
+        """
+        return self._freezer.preview_pool(self._pools[case])
+
     def budgets(self, plan: ComparisonPlan) -> Budgets:
         """How long a plan's arms may take."""
         options = self._options
@@ -158,9 +198,12 @@ class LeagueRun:
         """Post every arm of the plan that nobody has posted, all at once."""
         if self._launched:
             return
-        frozen = {case: self._prepare(case).frozen for case in self._entries}
-        comparisons = {case: one.comparison for case, one in frozen.items() if one is not None}
-        self.family.fix({case: one.id for case, one in comparisons.items() if one is not None})
+        prepared = {}
+        for key, entry in self._entries.items():
+            frozen = self._prepare(key).frozen
+            if frozen is not None and frozen.comparison is not None:
+                prepared[entry.pool or key] = frozen.comparison.id  # a pool is one claim
+        self.family.fix(prepared)
         self._launched = True
         for entry in self._entries.values():
             if entry.frozen is not None:
@@ -223,6 +266,36 @@ class LeagueRun:
         self._launch_all()
         return self._finished(self._prepare(case))
 
+    def pool_result(self, case: str) -> PoolResult:
+        """Wait for all arms of a case's pool and judge them as one. The first case that asks posts every arm of the plan.
+
+        Raises:
+            EvalHarnessError: a configuration could not be prepared, or an arm came to nothing.
+        """
+        self._launch_all()
+        plan, played = self._pools[case], self._played_pool(case)
+        cases = [one for one, _ in played]
+
+        def judge(others: Sequence[float] | None = None) -> PooledJudgement:
+            return judge_cases(plan, cases, others)
+
+        alone, settle = self._handed_over(cases[0], case, judge)
+        return concluded_pool(
+            plan, played, alone, settle, ledger=self._ledger, clock=self._clock, began=self._began
+        )
+
+    def _played_pool(self, case: str) -> list[tuple[Case, dict[str, list[Block]]]]:
+        """Wait for every configuration of a pool; a failure names the one it happened in."""
+        played = []
+        for name in self._pools[case].names:
+            entry = self._prepare(_part(case, name))
+            entry.ready()
+            try:
+                played.append(self._played(entry))
+            except EvalHarnessError as error:
+                raise in_configuration(error, name) from None
+        return played
+
     def compare(self, name: str, plan: ComparisonPlan) -> ABResult:
         """Play a comparison that is on no plan, now.
 
@@ -234,37 +307,50 @@ class LeagueRun:
 
     def _finished(self, entry: Entry) -> ABResult:
         case, blocks = self._played(entry)
-        comparison = case.frozen.comparison
-        assert comparison is not None
-        alone = case.judge()
-
-        def settle() -> Settled:
-            if self.family.concerns(comparison.id):
-                self._launch_all()
-            settled = self.family.settle(comparison.id, entry.name, alone, case.judge)
-            self._record(comparison.id, settled.judgement)
-            return settled
-
-        # Whoever is handed evidence has seen it, though the others may not have ended yet.
-        self._record(comparison.id, self.family.provisional(comparison.id, entry.name, alone, case.judge))
+        alone, settle = self._handed_over(case, entry.name, case.judge)
         return concluded(
             case, alone, blocks, settle, ledger=self._ledger, clock=self._clock, began=self._began
         )
 
-    def _record(self, comparison_id: str, judgement: Judgement) -> None:
+    def _handed_over(
+        self, case: Case, name: str, judge: Callable[[Sequence[float] | None], Judged]
+    ) -> tuple[Judged, Callable[[], Settled[Judged]]]:
+        """The judgement outside of any family, and how to have it among the claims that are tested together."""
+        comparison = case.frozen.comparison
+        assert comparison is not None
+        alone = judge(None)
+
+        def settle() -> Settled[Judged]:
+            if self.family.concerns(comparison.id):
+                self._launch_all()
+            settled = self.family.settle(comparison.id, name, alone, judge)
+            self._record(comparison.id, settled.judgement)
+            return settled
+
+        # Whoever is handed evidence has seen it, though the others may not have ended yet.
+        self._record(comparison.id, self.family.provisional(comparison.id, name, alone, judge))
+        return alone, settle
+
+    def _record(self, comparison_id: str, judgement: Judgement | PooledJudgement) -> None:
         self._ledger.record_verdict(comparison_id, self._options.run_id, judgement.to_json())
 
     def _evidence(self, case: str) -> Evidence:
         """Wait until a case's comparison has ended, well or badly; its judgement outside of any family, or its failure."""
-        entry = self._entries[case]
+        pool = self._pools.get(case)
+        entries = self._parts(case) if pool is not None else [self._entries[case]]
         try:
-            return self._played(entry)[0].judge()
+            if pool is not None:
+                return judge_cases(pool, [one for one, _ in self._played_pool(case)])
+            return self._played(entries[0])[0].judge()
         except Exception as error:
-            blocks = self._blocks(entry.plan, entry.ready(), self._look(entry))
-            ended = any(self._failure_of(side, block) for side in SIDES for block in blocks[side])
-            if not ended:
+            if not any(map(self._came_to_nothing, entries)):
                 raise  # it is this process that cannot go on waiting
             return error
+
+    def _came_to_nothing(self, entry: Entry) -> bool:
+        """Whether one of a comparison's arms has failed."""
+        blocks = self._blocks(entry.plan, entry.ready(), self._look(entry))
+        return any(self._failure_of(side, block) is not None for side in SIDES for block in blocks[side])
 
     def _played(self, entry: Entry) -> tuple[Case, dict[str, list[Block]]]:
         """Wait for a comparison, look by look, until one decides it or the last is taken."""
@@ -357,6 +443,11 @@ class LeagueRun:
         deadline = Deadline.after(self._clock, _JOIN_SECONDS)
         for driver in self._drivers.values():
             driver.join(deadline.remaining)
+
+
+def _part(case: str, name: str) -> str:
+    """Under which name a configuration of a pool is on the plan."""
+    return f"{case} [{name}]"
 
 
 def _beside(error: BaseException, other: str, blocks: list[Block]) -> BaseException:

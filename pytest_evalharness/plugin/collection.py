@@ -10,7 +10,8 @@ import pytest
 
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.plugin import together
-from pytest_evalharness.plugin.marks import MARK_HELP, UMBRELLA, mark_of, plan_of, validate
+from pytest_evalharness.plugin.kinds import KINDS
+from pytest_evalharness.plugin.marks import MARK_HELP, UMBRELLA, mark_of, require_one_kind
 from pytest_evalharness.plugin.session import EvalSession, is_worker, session_of
 from pytest_evalharness.settings import unknown_variables
 
@@ -36,7 +37,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         item.add_marker(UMBRELLA)
         try:
-            validate(mark, item.nodeid)
+            require_one_kind(item)
+            KINDS[mark.name].validate(mark, item.nodeid)
         except UsageError as error:
             _refuse(config, items, error)
             return
@@ -80,7 +82,7 @@ def make_plans(run: EvalSession, cases: Sequence[pytest.Item]) -> None:
     for item in cases:
         mark = mark_of(item)
         assert mark is not None
-        plan, overridden = plan_of(item.nodeid, mark.kwargs, run.settings, identity)
+        plan, overridden = KINDS[mark.name].plan(item.nodeid, mark.kwargs, run.settings, identity)
         run.plans[item.nodeid] = plan
         run.notices += [line for line in overridden if line not in run.notices]
     run.notices += unknown_variables(os.environ)
@@ -105,9 +107,9 @@ def _stop_after_collection_errors(session: pytest.Session) -> None:
 
 def _refuse(config: pytest.Config, items: list[pytest.Item], error: UsageError) -> None:
     """Exit 4. A worker cannot say that itself: it selects nothing and hands the message to the controller."""
+    items[:] = []  # pytest goes on to the end of collection, where a second error would hide this one
     if is_worker(config):
         output = config.workeroutput  # type: ignore[attr-defined]
         output.setdefault(USAGE_KEY, str(error))
-        items[:] = []
         return
     raise pytest.UsageError(str(error))

@@ -12,7 +12,12 @@ from pytest_evalharness.plugin.options import settings_of
 from pytest_evalharness.plugin.session import EvalSession, existing_session, is_worker
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from _pytest.terminal import TerminalReporter
+
+    from pytest_evalharness.league.plan import ComparisonPlan
+    from pytest_evalharness.league.pool_plan import PoolPlan
 
 _UNRESOLVED = pytest.StashKey[int]()
 EXIT_UNRESOLVED = 11
@@ -62,22 +67,18 @@ def _nothing_planned(config: pytest.Config) -> bool | None:
 
 def preview(config: pytest.Config, run: EvalSession) -> int:
     """Print every case's plan; returns how many could not be resolved."""
-    from pytest_evalharness.league import preview as text
-
     unresolved, told = 0, list(run.all_notices)
     for nodeid, plan in run.plans.items():
         _write(config, f"{nodeid}:", bold=True)
         try:
-            planned = run.league.preview(nodeid)
-            budgets = run.league.budgets(plan)
-            family = run.league.family
-            claims, notes = family.size(), family.notes()
+            lines = list(_planned(run, nodeid, plan))
+            notes = run.league.family.notes()
         except EvalHarnessError as error:
             unresolved += 1
             for line in str(error).splitlines():
                 _write(config, f"  {line}", red=True)
             continue
-        for line in text.lines(plan, planned.roster, planned.arms, budgets, claims=claims):
+        for line in lines:
             _write(config, f"  {line}")
         told += [note for note in notes if note not in told]
     for notice in told:
@@ -87,6 +88,21 @@ def preview(config: pytest.Config, run: EvalSession) -> int:
         f"dry run: {len(run.plans)} cases planned, {unresolved} unresolved; nothing was posted, no case ran",
     )
     return unresolved
+
+
+def _planned(run: EvalSession, nodeid: str, plan: ComparisonPlan | PoolPlan) -> Iterator[str]:
+    """A case's plan, as it would be posted now."""
+    from pytest_evalharness.league import preview as text
+    from pytest_evalharness.league.pool_plan import PoolPlan
+
+    league = run.league
+    if isinstance(plan, PoolPlan):
+        strata = league.preview_pool(nodeid)
+        yield from text.pool_lines(plan, strata, league.budgets, claims=league.family.size())
+        return
+    planned = league.preview(nodeid)
+    budgets, claims = league.budgets(plan), league.family.size()
+    yield from text.lines(plan, planned.roster, planned.arms, budgets, claims=claims)
 
 
 def _write(config: pytest.Config, line: str, **style: bool) -> None:

@@ -10,13 +10,16 @@ import pytest
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.plugin import progress, signals
 from pytest_evalharness.plugin.collection import only_looks
-from pytest_evalharness.plugin.marks import LEAGUE_AB
+from pytest_evalharness.plugin.kinds import KINDS
+from pytest_evalharness.plugin.marks import LEAGUE_AB, LEAGUE_POOL, mark_of
 from pytest_evalharness.plugin.records import remember, results_of
 from pytest_evalharness.plugin.session import EvalSession, session_of
 
 if TYPE_CHECKING:
     from pytest_evalharness.league.layouts import ArmRequest
     from pytest_evalharness.league.plan import ComparisonPlan
+    from pytest_evalharness.league.pool_plan import PoolPlan
+    from pytest_evalharness.league.pool_result import PoolResult
     from pytest_evalharness.league.result import ABResult
     from pytest_evalharness.league.roster import Roster
     from pytest_evalharness.observatory.client import Observatory
@@ -38,6 +41,23 @@ def ab(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> ABResult
     """
     _plan(request, evalharness_run, "ab")
     result = evalharness_run.league.result(request.node.nodeid)
+    remember(request.node, result)
+    result.require_trust()
+    return result
+
+
+@pytest.fixture
+def pool(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> PoolResult:
+    """The marked case's configurations, all finished and trusted, and the one verdict about them.
+
+    Raises:
+        EvalHarnessError: a configuration could not be had, or cannot be believed.
+    """
+    from pytest_evalharness.league.pool_plan import PoolPlan
+
+    if not isinstance(_planned(request, evalharness_run), PoolPlan):
+        raise _without(request, "pool", LEAGUE_POOL)
+    result = evalharness_run.league.pool_result(request.node.nodeid)
     remember(request.node, result)
     result.require_trust()
     return result
@@ -67,16 +87,34 @@ def _policy(request: pytest.FixtureRequest, run: EvalSession, side: str) -> Reso
 
 
 def _plan(request: pytest.FixtureRequest, run: EvalSession, fixture: str) -> ComparisonPlan:
+    """The plan of a case that compares two arms."""
+    from pytest_evalharness.league.plan import ComparisonPlan
+
+    plan = _planned(request, run)
+    if not isinstance(plan, ComparisonPlan):
+        raise _without(request, fixture, LEAGUE_AB)
+    return plan
+
+
+def _planned(request: pytest.FixtureRequest, run: EvalSession) -> ComparisonPlan | PoolPlan | None:
     plan = run.plans.get(request.node.nodeid)
     if plan is None and only_looks(request.config):
         pytest.skip("nothing is set up here: the first case that asks would post the arms")
-    if plan is None:
-        raise UsageError(
-            f"the {fixture} fixture needs @pytest.mark.{LEAGUE_AB}(...) on {request.node.nodeid}",
-            not_done="nothing was submitted for this case",
-            next_step="add the mark, or use the arm and compare fixtures (docs/reference/fixtures.md)",
-        )
     return plan
+
+
+def _without(request: pytest.FixtureRequest, fixture: str, mark: str) -> UsageError:
+    """What a fixture says to a case without its mark."""
+    has = mark_of(request.node)
+    fits = next((kind.fixture for name, kind in KINDS.items() if has is not None and name == has.name), None)
+    other = f", which is marked {has.name}" if has is not None else ""
+    return UsageError(
+        f"the {fixture} fixture needs @pytest.mark.{mark}(...) on {request.node.nodeid}{other}",
+        not_done="nothing was submitted for this case",
+        next_step=f"use the {fits} fixture"
+        if fits
+        else "add the mark, or use the arm and compare fixtures (docs/reference/fixtures.md)",
+    )
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,13 +15,20 @@ if TYPE_CHECKING:
     from pytest_evalharness.verdict.claim import Declaration
 
 LEAGUE_AB = "league_ab"
+LEAGUE_POOL = "league_pool"
+CONFIGS = "configs"
 UMBRELLA = "eval"
 _KEYWORDS = (
     "role", "episodes", "ticks", "claim", "rule", "margin", "alpha", "target_lift",
     "pairing", "looks", "spending", "secondary", "missing",
     "candidate_seats", "baseline_seats", "league", "division", "opponents", "top_n", "backend", "config",
 )  # fmt: skip
-DECLARED_BY_CASE = ("alpha", "pairing", "looks", "spending", "secondary", "missing")
+KEYWORDS: Mapping[str, tuple[str, ...]] = {
+    LEAGUE_AB: _KEYWORDS,
+    LEAGUE_POOL: (CONFIGS, "effects", *_KEYWORDS),
+}
+"""Mark → its keywords. A case has one of these marks."""
+DECLARED_BY_CASE = ("alpha", "pairing", "looks", "spending", "secondary", "missing", "effects")
 """Keywords of the declaration that no option fills."""
 _COMMAND_LINE_WINS = {
     "episodes": "num", "ticks": "ticks", "league": "league", "division": "division",
@@ -30,13 +37,25 @@ _COMMAND_LINE_WINS = {
 """Mark keyword → setting, where the command line overrides the mark. Each override is printed."""
 MARK_HELP = (
     f"{LEAGUE_AB}(role='crew', episodes=30, claim='better', …): a candidate-against-baseline comparison",
+    f"{LEAGUE_POOL}(configs=[{{'role': 'crew'}}, {{'role': 'imposter'}}], …): several comparisons, judged as one",
     f"{UMBRELLA}: every evaluation case has it, so `-m eval` selects them",
 )
 
 
 def mark_of(item: pytest.Item) -> pytest.Mark | None:
     """The nearest league mark of an item, if it has one."""
-    return item.get_closest_marker(LEAGUE_AB)
+    return next((mark for mark in item.iter_markers() if mark.name in KEYWORDS), None)
+
+
+def require_one_kind(item: pytest.Item) -> None:
+    """Check that a case makes one claim.
+
+    Raises:
+        UsageError: it has marks of several kinds.
+    """
+    kinds = sorted({mark.name for mark in item.iter_markers()} & set(KEYWORDS))
+    if len(kinds) > 1:
+        raise wrong(item.nodeid, f"a case makes one claim, and this one is marked {' and '.join(kinds)}")
 
 
 def validate(mark: pytest.Mark, nodeid: str) -> None:
@@ -45,15 +64,20 @@ def validate(mark: pytest.Mark, nodeid: str) -> None:
     Raises:
         UsageError: a positional argument, or a keyword that does not exist.
     """
+    known = KEYWORDS[mark.name]
     if mark.args:
-        raise _wrong(nodeid, f"{LEAGUE_AB} takes keywords only, not {mark.args[0]!r}")
+        raise wrong(nodeid, f"{mark.name} takes keywords only, not {mark.args[0]!r}")
     for keyword in mark.kwargs:
-        if keyword not in _KEYWORDS:
-            import difflib  # only mistakes need it
+        if keyword not in known:
+            raise wrong(nodeid, f"{mark.name} has no keyword {keyword!r}{suggestion(keyword, known)}")
 
-            near = difflib.get_close_matches(keyword, _KEYWORDS, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; it knows {', '.join(_KEYWORDS)}"
-            raise _wrong(nodeid, f"{LEAGUE_AB} has no keyword {keyword!r}{hint}")
+
+def suggestion(word: str, known: Sequence[str]) -> str:
+    """What was probably meant, or everything that may be said."""
+    import difflib  # only mistakes need it
+
+    near = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {near[0]!r}?" if near else f"; it knows {', '.join(known)}"
 
 
 def plan_of(
@@ -96,11 +120,11 @@ def plan_of(
             aa=settings["aa"],
         )
     except (ValueError, TypeError) as problem:
-        raise _wrong(nodeid, str(problem)) from None
+        raise wrong(nodeid, str(problem)) from None
     except UsageError as problem:
         if problem.what.startswith(nodeid):
             raise
-        raise _wrong(nodeid, problem.what, next_step=problem.next_step) from None
+        raise wrong(nodeid, problem.what, next_step=problem.next_step) from None
     return plan, overridden
 
 
@@ -116,7 +140,7 @@ def declaration_of(nodeid: str, words: Mapping[str, Any], settings: Settings) ->
     try:
         return _declaration(words, get, DEFAULT_EPISODES if get("episodes") is None else get("episodes"))
     except (ValueError, TypeError) as problem:
-        raise _wrong(nodeid, str(problem)) from None
+        raise wrong(nodeid, str(problem)) from None
 
 
 def _reader(
@@ -179,7 +203,7 @@ def _seats(
     for side, swap in swaps.items():
         name = swap.get(seat) or settings[side]
         if not name:
-            raise _wrong(
+            raise wrong(
                 nodeid, f"no {side} policy was named", next_step=f"add --{side}=NAME:vN to the command"
             )
         arms[side] = {seat: str(name)}
@@ -194,7 +218,8 @@ def _declaration(words: Mapping[str, Any], get: Callable[[str], Any], episodes: 
     return declared(said, episodes)
 
 
-def _wrong(nodeid: str, what: str, *, next_step: str = "") -> UsageError:
+def wrong(nodeid: str, what: str, *, next_step: str = "") -> UsageError:
+    """A usage error of a mark."""
     return UsageError(
         f"{nodeid}: {what}",
         not_done="nothing was submitted and no case ran",

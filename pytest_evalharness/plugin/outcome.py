@@ -18,6 +18,7 @@ from pytest_evalharness.errors import (
     Untrustworthy,
     UsageError,
 )
+from pytest_evalharness.plugin.kinds import KINDS
 from pytest_evalharness.plugin.marks import mark_of
 from pytest_evalharness.plugin.records import results_of
 from pytest_evalharness.plugin.session import existing_session, is_worker, plain, session_of
@@ -139,11 +140,16 @@ def _demand_judgement(item: pytest.Item, report: pytest.TestReport) -> None:
     error = NothingJudged(
         f"nothing was judged: {item.nodeid} carries a claim and passed without looking at its evidence",
         not_done="the claim was neither met nor refuted",
-        next_step="end the case with ab.require()",
+        next_step=f"end the case with {_fixture(item)}.require()",
     )
     report.outcome = "failed"
     report.longrepr = str(error)
     put(item, report, OUTCOME, UNTRUSTWORTHY)
+
+
+def _fixture(item: pytest.Item) -> str:
+    mark = mark_of(item)
+    return "ab" if mark is None else KINDS[mark.name].fixture
 
 
 def put(item: pytest.Item, report: pytest.TestReport, name: str, value: object) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 from pytest_evalharness.plugin.session import session_of
 
 if TYPE_CHECKING:
+    from pytest_evalharness.league.pool_result import PoolResult
     from pytest_evalharness.league.result import ABResult
 
-RESULT = pytest.StashKey["list[ABResult]"]()
+    Result: TypeAlias = ABResult | PoolResult
+
+RESULT = pytest.StashKey["list[Result]"]()
 
 
-def remember(item: pytest.Item, result: ABResult) -> None:
+def remember(item: pytest.Item, result: Result) -> None:
     """Keep a result for the item's report. A rerun of the item replaces nothing: the evidence is the same."""
     results = item.stash.setdefault(RESULT, [])
     results[:] = [known for known in results if known.plan != result.plan]
@@ -22,6 +25,6 @@ def remember(item: pytest.Item, result: ABResult) -> None:
     session_of(item.config).found.append(result)
 
 
-def results_of(item: pytest.Item) -> list[ABResult]:
+def results_of(item: pytest.Item) -> list[Result]:
     """The item's results, in the order in which they were had."""
     return item.stash.get(RESULT, [])

@@ -18,6 +18,8 @@ from pytest_evalharness.settings import EMBEDDED, Settings
 if TYPE_CHECKING:
     from pytest_evalharness.league.family import FamilyPlan
     from pytest_evalharness.league.plan import ComparisonPlan
+    from pytest_evalharness.league.pool_plan import PoolPlan
+    from pytest_evalharness.league.pool_result import PoolResult
     from pytest_evalharness.league.result import ABResult
     from pytest_evalharness.league.run import LeagueRun
     from pytest_evalharness.ledger.journal import Ledger
@@ -53,7 +55,7 @@ class EvalSession:
         self.folder = self.home / "runs" / self.run_id
         self.events = EventLog(self.folder / "events.jsonl")
         self.clock = SystemClock()
-        self.plans: dict[str, ComparisonPlan] = {}
+        self.plans: dict[str, ComparisonPlan | PoolPlan] = {}
         self.family: FamilyPlan | None = None
         self.notices: list[str] = []
         self.on_wait: Callable[[], None] = lambda: None
@@ -62,7 +64,7 @@ class EvalSession:
         self._observatory: Observatory | None = None
         self._ledger: Ledger | None = None
         self._league: LeagueRun | None = None
-        self.found: list[ABResult] = []
+        self.found: list[ABResult | PoolResult] = []
         self._stop = threading.Event()  # ends every wait: of the drivers, and between two tries of a call
 
     # --------------------------------------------------------------- server

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.plugin.marks import LEAGUE_AB, declaration_of, plan_of
+from pytest_evalharness.plugin.kinds import KINDS
+from pytest_evalharness.plugin.marks import mark_of
 
 if TYPE_CHECKING:
     from pytest_evalharness.league.family import FamilyPlan
@@ -20,26 +21,23 @@ Asked = tuple[Mapping[str, Any], "Declaration | None"]
 """What a case asks, as JSON, and what it declares; None where that cannot be read."""
 
 
-def _asked_by_ab(run: EvalSession, nodeid: str, words: Mapping[str, Any]) -> Asked:
-    """What a comparison asks. A deselected case may lack names, or be wrong, and nobody minds."""
-    plan = run.plans.get(nodeid)
+def _asked(run: EvalSession, nodeid: str, mark: pytest.Mark) -> Asked:
+    """What a case asks. One that is deselected may lack names, or be wrong, and nobody minds.
+
+    Cases that ask exactly the same make one claim: their evidence is one and the same.
+    """
+    plan, kind = run.plans.get(nodeid), KINDS[mark.name]
     try:
         if plan is None:
-            plan, _ = plan_of(nodeid, words, run.settings, run.identity)
+            plan, _ = kind.plan(nodeid, mark.kwargs, run.settings, run.identity)
         return plan.to_json(), plan.declaration
     except UsageError:
         pass
     try:
-        return {"case": nodeid}, declaration_of(nodeid, words, run.settings)
+        return {"case": nodeid}, kind.declaration(nodeid, mark.kwargs, run.settings)
     except UsageError:
         return {"case": nodeid}, None
 
-
-FAMILY_MARKS: Mapping[str, Callable[[EvalSession, str, Mapping[str, Any]], Asked]] = {LEAGUE_AB: _asked_by_ab}
-"""Mark whose cases are tested together → how to read what a case asks, from its name and the mark's keywords.
-
-Cases that ask exactly the same make one claim: their evidence is one and the same.
-"""
 
 _COLLECTED = pytest.StashKey["list[tuple[str, pytest.Mark]]"]()
 
@@ -48,8 +46,9 @@ def gather(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     """Remember what was collected, before anything is deselected."""
     found = config.stash[_COLLECTED] = []
     for item in items:
-        marks = (item.get_closest_marker(name) for name in FAMILY_MARKS)
-        found += [(item.nodeid, mark) for mark in marks if mark is not None]
+        mark = mark_of(item)
+        if mark is not None:
+            found.append((item.nodeid, mark))
 
 
 def family_plan(run: EvalSession, config: pytest.Config, selected: Collection[str]) -> FamilyPlan | None:
@@ -71,7 +70,7 @@ def family_plan(run: EvalSession, config: pytest.Config, selected: Collection[st
 
     claims: dict[str, list[tuple[str, Declaration | None]]] = {}
     for nodeid, mark in config.stash.get(_COLLECTED, []):
-        asks, declared = FAMILY_MARKS[mark.name](run, nodeid, mark.kwargs)
+        asks, declared = _asked(run, nodeid, mark)
         claims.setdefault(digest({"mark": mark.name, "asks": asks}), []).append((nodeid, declared))
     return FamilyPlan(
         tuple(_member(cases, selected) for cases in claims.values()),

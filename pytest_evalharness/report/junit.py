@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_evalharness.report.model import MANY, SCOPE, requests_told
+from pytest_evalharness.report.model import MANY, SCOPE, requests_told, stratum_counts
 
 PREFIX = "evalharness."
 
@@ -20,14 +20,15 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
     judged = result["judgement"]
     candidate, baseline = judged["candidate"], judged["baseline"]
     declared = judged["declaration"]
+    strata = judged.get("strata")
     values = {
-        "kind": "A/A" if judged.get("aa") else "A/B",
+        "kind": ("A/A" if judged.get("aa") else "A/B") + (" pool" if strata else ""),
         "verdict": judged["verdict"],
         "decision": judged["decision"],
         "claim": declared["claim"],
         "rule": declared["rule"],
         "reason": " ".join(reason["reason"] for reason in judged["reasons"]),
-        "separated": judged["separated"],
+        "separated": judged.get("separated"),
         "effect": judged["diff"],
         "ci_low": judged["ci"][0],
         "ci_high": judged["ci"][1],
@@ -35,19 +36,21 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         "p_gate": judged.get("p_gate"),
         "p_adjusted": judged.get("p_adjusted"),
         "family": judged.get("family"),
-        "wins_candidate": candidate["wins"],
+        # Wins of unlike configurations are not added up: who divides them by games gets an effect that is none.
+        "wins_candidate": None if strata else candidate["wins"],
         "n_candidate": candidate["finished"],
-        "wins_baseline": baseline["wins"],
+        "wins_baseline": None if strata else baseline["wins"],
         "n_baseline": baseline["finished"],
         "request_candidate": _requests(candidate["request_ids"]),
         "request_baseline": _requests(baseline["request_ids"]),
+        "strata": "; ".join(map(stratum_counts, strata or ())),
         "server": result["plan"]["server"],
         "attempt": result["attempt"],
         "scope": SCOPE,
         "run": run_id,
     }
     if judged["verdict"] == "untrustworthy":
-        for hidden in ("separated", "effect", "ci_low", "ci_high", "p", "p_gate", "p_adjusted"):
+        for hidden in ("separated", "effect", "ci_low", "ci_high", "p", "p_gate", "p_adjusted", "strata"):
             values[hidden] = None  # nothing is said about an effect that cannot be believed
     return [(PREFIX + name, _word(value)) for name, value in values.items()]
 

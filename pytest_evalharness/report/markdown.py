@@ -42,12 +42,42 @@ def _rows(case: CaseReport) -> list[str]:
     name = markdown(case.nodeid, _WIDE)
     if not case.results:
         return [f"| {mark} | {name} | | {case.outcome} | | | | |"]
-    return [f"| {mark} | {name} | {_cells(result['judgement'])} |" for result in case.results]
+    return [
+        row
+        for result in case.results
+        for row in (f"| {mark} | {name} | {_cells(result['judgement'])} |", *_strata(result["judgement"]))
+    ]
+
+
+def _strata(judged: Mapping[str, Any]) -> list[str]:
+    """A row for each configuration of a pool: its counts and its own difference, which is not judged."""
+    rows = []
+    for stratum in judged.get("strata", ()):
+        arms = stratum["candidate"], stratum["baseline"]
+        shown = judged["verdict"] != "untrustworthy" and all(arm["finished"] for arm in arms)
+        rates = [arm["wins"] / arm["finished"] for arm in arms] if shown else []
+        effect = f"{100 * (rates[0] - rates[1]):+.1f} pp" if shown else ""
+        cells = [
+            "",
+            f"configuration {markdown(stratum['name'], _WIDE)}",
+            "",
+            "",
+            *map(_arm, arms),
+            effect,
+            "",
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return rows
+
+
+def _arm(arm: Mapping[str, Any]) -> str:
+    return f"{markdown(arm['label'])} {arm['wins']}/{arm['finished']}"
 
 
 def _cells(judged: Mapping[str, Any]) -> str:
+    pooled = "strata" in judged
     arms = [
-        f"{markdown(arm['label'])} {arm['wins']}/{arm['finished']}"
+        f"{arm['finished']} games" if pooled else _arm(arm)
         for arm in (judged["candidate"], judged["baseline"])
     ]
     shown = judged["verdict"] != "untrustworthy" and judged["diff"] is not None

@@ -131,6 +131,12 @@ def requests_told(ids: Sequence[str]) -> str:
     return f"{len(shown)} requests, {shown[0]} … {shown[-1]}"
 
 
+def stratum_counts(stratum: Mapping[str, Any]) -> str:
+    """A configuration of a pool with its own counts. Its name may hold text from outside."""
+    scores = [f"{arm['wins']}/{arm['finished']}" for arm in (stratum["candidate"], stratum["baseline"])]
+    return f"{stratum['name']} {' vs '.join(scores)}"
+
+
 def _of_another_family(family: Mapping[str, Any] | None) -> list[str]:
     """In which family it was judged, where that is not the one of this run."""
     if family is None or family["this_run"] or max(family["tested"], family["now"]) == 1:

@@ -6,13 +6,13 @@ All text from outside is one harmless line here. That it cannot become markup is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report import checks, plot, rows
+from pytest_evalharness.report import checks, plot, pool_page, rows
 from pytest_evalharness.report import sentences as say
 from pytest_evalharness.report.model import SCOPE, CaseReport, Report, counts, remarks
+from pytest_evalharness.report.page_view import ArmView, CaseView, ComparisonView, Page
 
 _WIDE = 300
 _MOST_LINES = 60
@@ -24,121 +24,6 @@ _OUTCOMES = {
 }  # fmt: skip
 _UNTRUSTWORTHY = "untrustworthy"
 _NOT_TOLD = "not told by the server"
-
-
-@dataclass(frozen=True)
-class ArmView:
-    """Who played in an arm, and how often it won; empty where that must not be told."""
-
-    side: str
-    label: str
-    share: str
-
-
-@dataclass(frozen=True)
-class ComparisonView:
-    """One comparison.
-
-    Attributes:
-        place: its place among all comparisons of the page, from 0; its rows have the same.
-        name: what was compared.
-        verdict: the verdict's word, which is also its colour's name.
-        symbol: the verdict's sign.
-        sentence: what the evidence says.
-        numbers: the counts and the difference; empty where none may be told.
-        claim: what becomes of the claim.
-        next_step: what to do now.
-        remarks: what must be known beside the verdict.
-        arms: both arms.
-        arm_facts: what is told of both: its name, the candidate's, the baseline's.
-        wilson: what the arms' intervals are, in words.
-        arms_plot: both win rates; None where nothing may be read from them.
-        difference_plot: the difference; likewise.
-        difference: the difference in short; empty likewise.
-        interval: what the difference's interval is, in words.
-        margin: what the margin is and how it is judged; empty without one.
-        checks: the trust checks.
-        misplaced: the wrong seats.
-        seats: the state of all seats in one line; empty without episodes.
-        seats_open: whether some seat is wrong.
-        episodes: how many rows there are.
-        facts: how it was declared and played.
-        spent: what it took.
-        field: the opponents, by rank: label, player, score.
-        lines: every number, as a terminal shows it.
-    """
-
-    place: int
-    name: str
-    verdict: str
-    symbol: str
-    sentence: str
-    numbers: str
-    claim: str
-    next_step: str
-    remarks: tuple[str, ...]
-    arms: tuple[ArmView, ...]
-    arm_facts: tuple[tuple[str, str, str], ...]
-    wilson: str
-    arms_plot: plot.ArmsPlot | None
-    difference_plot: plot.DifferencePlot | None
-    difference: str
-    interval: str
-    margin: str
-    checks: tuple[checks.Check, ...]
-    misplaced: tuple[rows.Misplaced, ...]
-    seats: str
-    seats_open: bool
-    episodes: int
-    facts: tuple[tuple[str, str], ...]
-    spent: tuple[tuple[str, str], ...]
-    field: tuple[tuple[str, str, str], ...]
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class CaseView:
-    """One case.
-
-    Attributes:
-        anchor: where it stands on the page.
-        message: what it said where it did not pass, line by line.
-    """
-
-    anchor: str
-    nodeid: str
-    outcome: str
-    symbol: str
-    message: tuple[str, ...]
-    comparisons: tuple[ComparisonView, ...]
-
-
-@dataclass(frozen=True)
-class Page:
-    """A whole run.
-
-    Attributes:
-        tone: `good`, `unsure` or `bad`.
-        tally: outcomes and how many cases had them.
-        data: the rows of all comparisons and their table of strings, for the one block of data.
-    """
-
-    run_id: str
-    server: str
-    finished_at: str
-    exit_code: int
-    exit_words: str
-    tone: str
-    symbol: str
-    embedded: bool
-    scope: str
-    tally: tuple[tuple[str, int], ...]
-    cases: tuple[CaseView, ...]
-    missing: tuple[str, ...]
-    notices: tuple[str, ...]
-    still_running: tuple[str, ...]
-    settings: tuple[tuple[str, str], ...]
-    data: Mapping[str, Any]
 
 
 def page(report: Report) -> Page:
@@ -172,11 +57,23 @@ def _texts(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _case(number: int, case: CaseReport, tables: list[dict[str, Any]], words: rows.Words) -> CaseView:
-    comparisons = []
-    for result in case.results:
-        comparisons.append(comparison(result, len(tables)))
-        effect = result["judgement"]["verdict"] != _UNTRUSTWORTHY
+    comparisons: list[ComparisonView] = []
+
+    def add(view: ComparisonView, result: Mapping[str, Any], *, effect: bool) -> None:
+        comparisons.append(view)
         tables.append(rows.table(result.get("episodes", {}), words, effect=effect))
+
+    for result in case.results:
+        effect = result["judgement"]["verdict"] != _UNTRUSTWORTHY
+        view = comparison(result, len(tables))
+        if "strata" not in result:
+            add(view, result, effect=effect)
+            continue
+        add(pool_page.pooled(view, result), {}, effect=effect)
+        for name, stratum in result["strata"].items():
+            # Nothing of the effect may be read from a part of what cannot be believed.
+            alone = comparison(stratum, len(tables), shown=effect)
+            add(pool_page.part(alone, name), stratum, effect=effect)
     return CaseView(
         anchor=f"case-{number}",
         nodeid=printable(case.nodeid, _WIDE),
@@ -187,29 +84,27 @@ def _case(number: int, case: CaseReport, tables: list[dict[str, Any]], words: ro
     )
 
 
-def comparison(result: Mapping[str, Any], place: int) -> ComparisonView:
+def comparison(result: Mapping[str, Any], place: int, *, shown: bool = True) -> ComparisonView:
     """What a page says about one comparison. Of one that cannot be believed it has no effect, and nothing to read one from.
-
-    A pooled result, one whose data has `strata`, has no episodes of its own: a view of its strata, with a plot a
-    stratum, belongs beside this one, and `_case` chooses between them.
 
     Args:
         result: a comparison's plain data (`ABResult.to_json`).
         place: its place among all comparisons of the page.
+        shown: whether the effect may be shown at all.
     """
     judged, declared = result["judgement"], result["judgement"]["declaration"]
-    trusted = judged["verdict"] != _UNTRUSTWORTHY
+    trusted = shown and judged["verdict"] != _UNTRUSTWORTHY
     episodes = result.get("episodes", {})
     wrong = rows.misplaced(episodes)
     total = sum(len(arm["rows"]) for arm in episodes.values())
-    shown = trusted and judged["diff"] is not None
+    told = trusted and judged["diff"] is not None
     return ComparisonView(
         place=place,
         name=printable(result["name"]),
         verdict=printable(judged["verdict"]),
         symbol=_SYMBOLS.get(judged["verdict"], "!"),
         sentence=say.verdict_sentence(judged),
-        numbers=say.numbers_sentence(judged),
+        numbers=say.numbers_sentence(judged) if trusted else "",
         claim=say.claim_sentence(judged),
         next_step=printable(result.get("next_step") or _next(judged), 2 * _WIDE),
         remarks=tuple(printable(text, _WIDE) for text in [*remarks(result), *checks.notes(judged)]),
@@ -218,9 +113,9 @@ def comparison(result: Mapping[str, Any], place: int) -> ComparisonView:
         wilson=f"{100 * (1 - declared['alpha']):.4g}\N{NO-BREAK SPACE}% Wilson intervals",
         arms_plot=plot.arms_plot(judged) if trusted else None,
         difference_plot=plot.difference_plot(judged) if trusted else None,
-        difference=_difference(judged) if shown else "",
+        difference=_difference(judged) if told else "",
         interval=say.level_words(judged),
-        margin=_margin(declared) if shown else "",
+        margin=_margin(declared) if told else "",
         checks=tuple(checks.checks(judged)),
         misplaced=tuple(wrong),
         seats=rows.seats_words(episodes) if total else "",
@@ -269,8 +164,9 @@ def _arm_facts(judged: Mapping[str, Any], *, trusted: bool) -> tuple[tuple[str, 
 def _facts_of_arm(judged: Mapping[str, Any], side: str, *, trusted: bool) -> dict[str, str]:
     arm = judged[side]
     facts = {}
-    if trusted:
-        low, high = judged[f"wilson_{side}"]
+    limits = judged.get(f"wilson_{side}")  # a pool has none: its configurations' wins are not added up
+    if trusted and limits is not None:
+        low, high = limits
         facts["interval"] = f"{100 * low:.1f} to {100 * high:.1f}\N{NO-BREAK SPACE}%"
         facts["mean seat score"] = "none" if arm["mean_score"] is None else f"{arm['mean_score']:.2f}"
         facts["kills"] = _known(arm["kills"])

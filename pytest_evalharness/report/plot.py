@@ -107,9 +107,10 @@ def arms_plot(judged: Mapping[str, Any]) -> ArmsPlot | None:
     whiskers = []
     for side, y in zip(("candidate", "baseline"), _ROWS, strict=True):
         arm = judged[side]
-        if not arm["finished"]:
+        limits = judged.get(f"wilson_{side}")
+        if not arm["finished"] or limits is None:
             return None
-        low, high = judged[f"wilson_{side}"]
+        low, high = limits
         whiskers.append(
             Whisker(y, axis.at(arm["wins"] / arm["finished"]), axis.at(low), axis.at(high)),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report.model import SCOPE, CaseReport, Report, remarks
+from pytest_evalharness.report.model import SCOPE, CaseReport, Report, remarks, stratum_counts
 
 _WIDE = 300
 
@@ -37,5 +37,8 @@ def _case(case: CaseReport) -> Iterator[tuple[str, str]]:
         yield tone, f"{case.outcome.upper():<13} {printable(headline, _WIDE)}"
     yield "plain", f"{'':<13} {printable(case.nodeid, _WIDE)}"
     for result in case.results:
+        if result["judgement"]["verdict"] != "untrustworthy":
+            for stratum in result["judgement"].get("strata", ()):
+                yield "plain", f"{'':<13} configuration {printable(stratum_counts(stratum), _WIDE)}"
         for remark in remarks(result):
             yield "plain", f"{'':<13} {printable(remark, _WIDE)}"

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from pytest_evalharness.stats import inputs
-from pytest_evalharness.verdict.words import Claim, Metric, MissingPolicy, Pairing, Rule, Spending
+from pytest_evalharness.verdict.words import Claim, Effects, Metric, MissingPolicy, Pairing, Rule, Spending
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -35,6 +35,7 @@ class Declaration:
         metric: The primary metric, which decides; only `wins` can.
         secondary: Metrics that make the verdict inconclusive if they decide in the opposite direction.
         missing: What missing episodes may do; a `MissingPolicy` or its word.
+        effects: What pooled configurations are to each other; an `Effects` or its word. A single comparison has none.
 
     Raises:
         ValueError: A value is invalid; the message names it.
@@ -51,6 +52,7 @@ class Declaration:
     metric: Metric = Metric.WINS
     secondary: tuple[Metric, ...] = (Metric.SCORE,)
     missing: MissingPolicy = MissingPolicy.EXCLUDE
+    effects: Effects = Effects.FIXED
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -63,6 +65,7 @@ class Declaration:
             put(self, "pairing", word(Pairing, self.pairing, "pairing"))
         put(self, "spending", word(Spending, self.spending, "spending"))
         put(self, "missing", word(MissingPolicy, self.missing, "missing"))
+        put(self, "effects", word(Effects, self.effects, "effects"))
         put(self, "target_lift", inputs.level(self.target_lift, "target_lift"))
         if self.margin is not None:
             put(self, "margin", inputs.level(self.margin, "margin"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from pytest_evalharness.stats import difference, dual, exact, missing, paired, proportions, sequential
+from pytest_evalharness.stats.normal import critical
 
 Interval = tuple[float, float]
 Arm = tuple[int, int]
@@ -18,16 +19,50 @@ _EITHER_WAY = math.log(2.0)
 """Two gamblers share the level; a single e-value looks both ways by itself."""
 
 
-class Comparison(Protocol):
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """Where the 1 - 2 alpha interval lies against the margin.
+
+    Attributes:
+        above: Its lower limit is above -margin.
+        wholly_below: Its upper limit is below -margin.
+        below: Its upper limit is below +margin.
+        wholly_above: Its lower limit is above +margin.
+    """
+
+    above: bool
+    wholly_below: bool
+    below: bool
+    wholly_above: bool
+
+    @property
+    def within(self) -> bool:
+        """The interval lies inside (-margin, margin)."""
+        return self.above and self.below
+
+    @property
+    def outside(self) -> bool:
+        """The interval lies wholly beyond the margin on one side."""
+        return self.wholly_below or self.wholly_above
+
+
+class Bounded(Protocol):
+    """Games that bound a difference, of one comparison or of several configurations."""
+
+    @property
+    def fewest(self) -> int:
+        """Finished games of the smaller arm, or pairs."""
+
+    def margins(self, margin: float, alpha: float) -> Margins:
+        """Where the 1 - 2 alpha interval lies against a margin, by the two one-sided tests that belong to it."""
+
+
+class Comparison(Bounded, Protocol):
     """What every kind of counts can answer."""
 
     @property
     def arms(self) -> tuple[Arm, Arm]:
         """(wins, games) of the candidate and of the baseline."""
-
-    @property
-    def fewest(self) -> int:
-        """Finished games of the smaller arm, or pairs."""
 
     @property
     def difference(self) -> float:
@@ -110,6 +145,10 @@ class Counts:
         """Barnard's test."""
         return self.exact_p()
 
+    def margins(self, margin: float, alpha: float) -> Margins:
+        """Where the 1 - 2 alpha score interval lies against a margin."""
+        return _margins(self, margin, alpha)
+
     def interval(self, alpha: float) -> Interval:
         """Miettinen and Nurminen's interval."""
         return difference.miettinen_nurminen(self.x_c, self.n_c, self.x_b, self.n_b, alpha)
@@ -191,6 +230,10 @@ class Pairs:
         """McNemar's exact test: the mid-p version keeps its level on average only."""
         return paired.mcnemar_exact(self.only_c, self.only_b)
 
+    def margins(self, margin: float, alpha: float) -> Margins:
+        """Where the 1 - 2 alpha score interval lies against a margin."""
+        return _margins(self, margin, alpha)
+
     def interval(self, alpha: float) -> Interval:
         """Tango's interval."""
         return paired.tango(self.both, self.only_c, self.only_b, self.neither, alpha)
@@ -244,3 +287,9 @@ def wilson_of(counts: Comparison, alpha: float) -> tuple[Interval, Interval]:
     """The Wilson intervals of the candidate and of the baseline; (0, 1) without games."""
     (x_c, n_c), (x_b, n_b) = counts.arms
     return proportions.wilson(x_c, n_c, alpha), proportions.wilson(x_b, n_b, alpha)
+
+
+def _margins(counts: Comparison, margin: float, alpha: float) -> Margins:
+    bar = critical(2.0 * alpha)
+    low, high = counts.z(-margin), counts.z(margin)
+    return Margins(above=low > bar, wholly_below=low < -bar, below=high < -bar, wholly_above=high > bar)

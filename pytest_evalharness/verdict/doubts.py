@@ -38,11 +38,10 @@ def alarm(standard: Standard, verdict: Verdict, arms: Arms) -> Iterable[Finding]
         yield Finding(Reason.AA_ALARM, f"{won}, {verdict.value} by the {standard.rule} rule")
 
 
-def notes(arms: Arms, sensitivity: Sensitivity, unplanned_looks: int, *, moved: bool) -> Iterable[Finding]:
+def notes(sensitivity: Sensitivity, unplanned_looks: int, *, moved: bool) -> Iterable[Finding]:
     """What a reader should know beside a trustworthy verdict.
 
     Args:
-        arms: The counts.
         sensitivity: What the missing episodes could do.
         unplanned_looks: How often results were looked at out of plan.
         moved: Whether that made the overlap rule take over.
@@ -54,8 +53,12 @@ def notes(arms: Arms, sensitivity: Sensitivity, unplanned_looks: int, *, moved: 
         yield Finding(Reason.MISSING_WEAKENS)
     elif sensitivity is Sensitivity.COULD_DECIDE:
         yield Finding(Reason.MISSING_COULD_DECIDE)
+
+
+def at_the_ceiling(arms: Arms, where: str = "") -> Iterable[Finding]:
+    """That both arms win nearly always or nearly never, if they do; `where` names the configuration."""
     if ceiling(arms):
-        yield Finding(Reason.CEILING)
+        yield Finding(Reason.CEILING, where)
 
 
 def ceiling(arms: Arms) -> bool:

@@ -86,7 +86,7 @@ def judge(
     worst, best = _missing_bounds(counts, arms, bench, counted)
     shaken = sensitivity(declaration, counted, worst, best)
     if declaration.missing is MissingPolicy.STRICT and shaken is Sensitivity.WEAKENS:
-        counted = _demoted(counted)
+        counted = demoted(counted)
 
     broken = (*trust, *doubts.distrust(arms, shaken))
     if aa and not broken:
@@ -95,7 +95,8 @@ def judge(
     decision = counted.decision
     if broken or aa:
         decision = rules.decide(declaration, verdict, counted.apart, counted.limits, counts.fewest, aa=aa)
-    notes = doubts.notes(arms, shaken, unplanned_looks, moved=standard.rule is not declaration.rule)
+    moved = standard.rule is not declaration.rule
+    notes = (*doubts.notes(shaken, unplanned_looks, moved=moved), *doubts.at_the_ceiling(arms))
     playable = counts.fewest > 0
     diff = counts.difference if playable else None
     wilson_c, wilson_b = wilson_of(counts, declaration.alpha)
@@ -162,7 +163,7 @@ def _missing_bounds(
     return worst, best
 
 
-def _demoted(counted: Outcome) -> Outcome:
+def demoted(counted: Outcome) -> Outcome:
     """The outcome that a strict policy leaves where the missing episodes could undo it."""
     reading = replace(counted.reading, verdict=Verdict.INCONCLUSIVE, reasons=(Reason.MISSING_STRICT,))
     return replace(counted, reading=reading, decision=Decision.CANNOT_TELL)

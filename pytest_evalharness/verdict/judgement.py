@@ -204,10 +204,10 @@ class Judgement:
 
     def to_json(self) -> dict[str, Any]:
         """Only dict, list, str, int, float, bool and None, keys sorted: the same judgement, the same bytes."""
-        plain: dict[str, Any] = {"schema": SCHEMA}
+        told: dict[str, Any] = {"schema": SCHEMA}
         for name in self.__slots__:
-            plain[name] = _plain(getattr(self, name))
-        return dict(sorted(plain.items()))
+            told[name] = plain(getattr(self, name))
+        return dict(sorted(told.items()))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Judgement:
@@ -248,12 +248,12 @@ class Judgement:
         )
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """The value in exact built-in types."""
     if hasattr(value, "to_json"):
         return value.to_json()
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float):
         return value + 0.0  # -0.0 and 0.0 are one number
     return getattr(value, "value", value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.claim import Declaration
-from pytest_evalharness.verdict.counts import Comparison, wilson_of
+from pytest_evalharness.verdict.counts import Comparison, Margins, wilson_of
 from pytest_evalharness.verdict.gate import adjusted_p, gate_p
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Decision, Reason, Sensitivity, Separated, Verdict
@@ -26,7 +26,7 @@ class Outcome:
 
     reading: rules.Reading
     apart: Separated
-    limits: rules.Margins | None
+    limits: Margins | None
     decision: Decision
 
     @property

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from pytest_evalharness.stats import proportions
-from pytest_evalharness.stats.normal import critical
 from pytest_evalharness.verdict.claim import Declaration
-from pytest_evalharness.verdict.counts import Comparison, wilson_of
+from pytest_evalharness.verdict.counts import Bounded, Comparison, Margins, wilson_of
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Decision, Reason, Rule, Separated, Verdict
 
@@ -55,7 +54,7 @@ def read(counts: Comparison, standard: Standard, *, allowed: bool = True, object
 
 
 def conclude(
-    counts: Comparison,
+    counts: Bounded,
     standard: Standard,
     towards: int,
     *,
@@ -135,42 +134,9 @@ def deciding(rule: Rule) -> RuleName:
     return cast("RuleName", rule.value if own else Rule.SCORE.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Margins:
-    """Where the 1 - 2 alpha score interval lies, by the two one-sided tests that belong to it.
-
-    Attributes:
-        above: Its lower limit is above -margin.
-        wholly_below: Its upper limit is below -margin.
-        below: Its upper limit is below +margin.
-        wholly_above: Its lower limit is above +margin.
-    """
-
-    above: bool
-    wholly_below: bool
-    below: bool
-    wholly_above: bool
-
-    @property
-    def within(self) -> bool:
-        """The interval lies inside (-margin, margin)."""
-        return self.above and self.below
-
-    @property
-    def outside(self) -> bool:
-        """The interval lies wholly beyond the margin on one side."""
-        return self.wholly_below or self.wholly_above
-
-
-def margins(counts: Comparison, standard: Standard) -> Margins | None:
-    """Where the interval lies, or None without a declared margin."""
-    margin = standard.margin
-    if margin is None:
-        return None
-    bar = critical(2.0 * standard.alpha)
-    low = counts.z(-margin)
-    high = counts.z(margin)
-    return Margins(above=low > bar, wholly_below=low < -bar, below=high < -bar, wholly_above=high > bar)
+def margins(counts: Bounded, standard: Standard) -> Margins | None:
+    """Where the 1 - 2 alpha interval lies, or None without a declared margin."""
+    return None if standard.margin is None else counts.margins(standard.margin, standard.alpha)
 
 
 def separation(candidate: tuple[float, float], baseline: tuple[float, float]) -> Separated:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_evalharness.stats.normal import SQRT2, critical, two_sided
 from pytest_evalharness.verdict import rules
@@ -10,6 +11,11 @@ from pytest_evalharness.verdict.counts import Interval
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Judgement
 from pytest_evalharness.verdict.words import Claim, Reason, Rule, Separated, Verdict
+
+if TYPE_CHECKING:
+    from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
+
+    AnyJudgement: TypeAlias = Judgement | PooledJudgement
 
 _MOST_EVIDENCE = 700.0
 """Beyond it a float has no room, and nobody needs the digits."""
@@ -23,12 +29,12 @@ def headline(judgement: Judgement, name: str) -> str:
     start = f"{name}: {judgement.verdict.upper()}"
     if judgement.verdict is Verdict.UNTRUSTWORTHY:
         return f"{start}, {'; '.join(map(str, judgement.reasons))}"
-    parts = [start, _points(judgement), f"{_score(judgement.candidate)} vs {_score(judgement.baseline)}"]
+    parts = [start, points(judgement), f"{score(judgement.candidate)} vs {score(judgement.baseline)}"]
     claim = judgement.declaration.claim
     if judgement.aa:
         parts.append("as an A/A run should")
     elif claim is not Claim.BETTER:
-        parts.append(f"{_claim(judgement)} {judgement.decision.words}")
+        parts.append(f"{claim_words(judgement)} {judgement.decision.words}")
     if judgement.verified:
         parts.append(f"{' and '.join(judgement.verified)} verified")
     return ", ".join(parts)
@@ -46,15 +52,15 @@ def summary_lines(judgement: Judgement) -> list[str]:
         *_sequential_line(judgement),
         *_bayes_line(judgement),
         *_seat_scores(judgement),
-        *_family_line(judgement),
+        *family_line(judgement),
         f"detectable     : {_detectable(judgement)}",
         f"required_n     : {_required(judgement)}",
-        f"{missing}{_sensitivity(judgement)}",
+        f"{missing}{sensitivity_words(judgement)}",
         *_played_line(judgement),
-        f"claim          : {_claim_line(judgement)}",
+        f"claim          : {claim_line(judgement)}",
     ]
     if judgement.verdict is Verdict.INCONCLUSIVE:
-        lines.append(f"cannot tell    : {_undecided(judgement)}")
+        lines.append(cannot_tell(judgement))
     lines += [f"note           : {reason}" for reason in judgement.reasons]
     return lines
 
@@ -66,48 +72,52 @@ def _missing(arm: ArmEvidence) -> str:
     return f"{arm.missing} ({told})" if told else "0"
 
 
-def _undecided(judgement: Judgement) -> str:
+def cannot_tell(judgement: AnyJudgement) -> str:
     """What these games leave open; of a claim that only the family kept open, that the interval alone would not."""
     low, high = judgement.ci
-    between = f"difference between {_signed(low, 2)} and {_signed(high, 2)}"
+    line = f"cannot tell    : difference between {signed(low, 2)} and {signed(high, 2)}"
     adjusted = judgement.p_adjusted
     if adjusted is None or all(reason.reason is not Reason.FAMILY for reason in judgement.reasons):
-        return between
+        return line
     return (
-        f"{between} alone, where p={judgement.p_gate:.2g} would have decided; among {judgement.family} claims tested "
+        f"{line} alone, where p={judgement.p_gate:.2g} would have decided; among {judgement.family} claims tested "
         f"together it is {adjusted:.2g}, and {judgement.declaration.alpha:g} is allowed"
     )
 
 
-def _points(judgement: Judgement) -> str:
+def points(judgement: AnyJudgement) -> str:
     """The difference in percentage points: -36.7 pp [-57.1, -12.2]."""
     if judgement.diff is None:
         return "no difference measured"
     low, high = judgement.ci
-    return f"{_signed(100 * judgement.diff, 1)} pp [{_signed(100 * low, 1)}, {_signed(100 * high, 1)}]"
+    return f"{signed(100 * judgement.diff, 1)} pp [{signed(100 * low, 1)}, {signed(100 * high, 1)}]"
 
 
-def _signed(value: float, digits: int) -> str:
+def signed(value: float, digits: int) -> str:
+    """A number with its sign, never "-0"."""
     return f"{round(value, digits) + 0.0:+.{digits}f}"
 
 
-def _score(arm: ArmEvidence) -> str:
+def score(arm: ArmEvidence) -> str:
+    """Wins over finished games."""
     return f"{arm.wins}/{arm.finished}"
 
 
-def _claim(judgement: Judgement) -> str:
+def claim_words(judgement: AnyJudgement) -> str:
+    """The claim, its margin included."""
     margin = judgement.declaration.margin
     claim = judgement.declaration.claim
     word = claim.value.replace("_", " ")
     return f"{word} within {margin:.2f}" if claim.needs_margin and margin is not None else word
 
 
-def _claim_line(judgement: Judgement) -> str:
+def claim_line(judgement: AnyJudgement) -> str:
+    """The claim and what became of it."""
     if judgement.aa:
         return (
             f"an A/A run tells no difference: {judgement.decision.words} (the declared claim is not judged)"
         )
-    return f"{_claim(judgement)}: {judgement.decision.words}{_unseen(judgement)}"
+    return f"{claim_words(judgement)}: {judgement.decision.words}{_unseen(judgement)}"
 
 
 def _level(alpha: float) -> str:
@@ -116,7 +126,7 @@ def _level(alpha: float) -> str:
 
 def _rates(judgement: Judgement) -> str:
     def one(role: str, arm: ArmEvidence, limits: Interval) -> str:
-        return f"{role}  {_score(arm)}  {arm.rate or 0.0:.3f} [{limits[0]:.3f}, {limits[1]:.3f}]"
+        return f"{role}  {score(arm)}  {arm.rate or 0.0:.3f} [{limits[0]:.3f}, {limits[1]:.3f}]"
 
     candidate = one("candidate", judgement.candidate, judgement.wilson_candidate)
     baseline = one("baseline", judgement.baseline, judgement.wilson_baseline)
@@ -143,7 +153,7 @@ def _score_line(judgement: Judgement) -> str:
     low, high = judgement.ci
     rule = judgement.rule
     p = f"{'score ' if rule is Rule.NEWCOMBE else ''}p={judgement.p:.2g}"
-    line = f"{_signed(judgement.diff or 0.0, 3)} [{_signed(low, 3)}, {_signed(high, 3)}]  {p}"
+    line = f"{signed(judgement.diff or 0.0, 3)} [{signed(low, 3)}, {signed(high, 3)}]  {p}"
     if judgement.p_exact is not None:
         line += f"  exact p={judgement.p_exact:.2g}"
     if not rule.decides:
@@ -178,14 +188,14 @@ def _seat_scores(judgement: Judgement) -> list[str]:
     told = judgement.scores
     if told is None:
         return []
-    low, high = (_signed(limit, 2) for limit in told.ci)
+    low, high = (signed(limit, 2) for limit in told.ci)
     p = "no test, no score varies" if told.p is None else f"p={told.p:.2g}"
     return [
-        f"seat score     : {_signed(told.difference, 2)} [{low}, {high}]  {p}  ({told.test}; secondary, can only object)"
+        f"seat score     : {signed(told.difference, 2)} [{low}, {high}]  {p}  ({told.test}; secondary, can only object)"
     ]
 
 
-def _family_line(judgement: Judgement) -> list[str]:
+def family_line(judgement: AnyJudgement) -> list[str]:
     """The p-value alone and among the claims that were tested together."""
     if judgement.family is None:
         return []
@@ -259,7 +269,8 @@ def _required(judgement: Judgement) -> str:
     return line
 
 
-def _sensitivity(judgement: Judgement) -> str:
+def sensitivity_words(judgement: AnyJudgement) -> str:
+    """What the missing episodes could do, in brackets; nothing where none are missing."""
     if judgement.candidate.missing == 0 and judgement.baseline.missing == 0:
         return ""
     return (
@@ -268,7 +279,7 @@ def _sensitivity(judgement: Judgement) -> str:
     )
 
 
-def _unseen(judgement: Judgement) -> str:
+def _unseen(judgement: AnyJudgement) -> str:
     """What "not worse" could have missed: without it the word would promise too much."""
     declared = judgement.declaration
     if (

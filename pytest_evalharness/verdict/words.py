@@ -100,6 +100,17 @@ class MissingPolicy(StrEnum):
     STRICT = "strict"
 
 
+class Effects(StrEnum):
+    """What pooled configurations are to each other.
+
+    `FIXED`: they ask one question and one effect is expected in all of them. `RANDOM`: they are a sample of opponents or
+    maps whose effects may differ, and the mean effect is asked for.
+    """
+
+    FIXED = "fixed"
+    RANDOM = "random"
+
+
 class Attribution(StrEnum):
     """Who is to blame for an episode that was not played to its end.
 
@@ -184,6 +195,7 @@ class Reason(StrEnum):
     MISSING_DIFFERS = "missing_differs_between_arms"
     MISSING_REVERSES = "missing_reverses"
     AA_ALARM = "aa_alarm"
+    LEFT_OUT = "left_out"
     # The evidence decides nothing.
     SMALL_N = "small_n"
     EXACT_DISAGREES = "exact_disagrees"
@@ -192,6 +204,7 @@ class Reason(StrEnum):
     EXACT_KEEPS = "exact_keeps"
     BOUND_NOT_REACHED = "bound_not_reached"
     EVIDENCE_SHORT = "evidence_short"
+    POOL_KEEPS = "pool_keeps"
     METRICS_DISAGREE = "metrics_disagree"
     FAMILY = "family"
     MISSING_STRICT = "missing_strict"
@@ -201,6 +214,8 @@ class Reason(StrEnum):
     CEILING = "ceiling"
     UNPLANNED_LOOK = "unplanned_look"
     ONE_SEED = "one_seed"
+    HETEROGENEOUS = "heterogeneous"
+    EXPLORATORY = "exploratory"
     MISSING_WEAKENS = "missing_weakens"
     MISSING_COULD_DECIDE = "missing_could_decide"
 
@@ -234,6 +249,7 @@ _SENTENCES = {
     Reason.MISSING_DIFFERS: "one arm lost clearly more episodes than the other",
     Reason.MISSING_REVERSES: "the missing episodes could turn the result around",
     Reason.AA_ALARM: "an A/A run found a difference: its arms are not one build, or harness, league or chance made it",
+    Reason.LEFT_OUT: "judged comparisons of the same two builds are left out of the pool: all of them are pooled, or none",
     Reason.SMALL_N: "fewer than 5 finished games in an arm decide nothing",
     Reason.EXACT_DISAGREES: "with 5 to 9 games the exact test must agree, and it does not",
     Reason.SPANS_ZERO: "the interval for the difference includes 0",
@@ -241,6 +257,7 @@ _SENTENCES = {
     Reason.EXACT_KEEPS: "the exact test does not reject that both arms win equally often",
     Reason.BOUND_NOT_REACHED: "the difference does not reach this look's bound",
     Reason.EVIDENCE_SHORT: "the evidence gathered in the order of play falls short",
+    Reason.POOL_KEEPS: "the pooled test does not reject that both arms win equally often",
     Reason.METRICS_DISAGREE: "wins and seat score decide in opposite directions: a scoring error, or a real trade-off",
     Reason.FAMILY: "it would stand alone, and does not among all the claims that were tested together",
     Reason.MISSING_STRICT: "the missing episodes at their worst would undo it, and the declared policy is strict",
@@ -249,6 +266,8 @@ _SENTENCES = {
     Reason.CEILING: "both arms win almost always or almost never, so this eval cannot tell them apart",
     Reason.UNPLANNED_LOOK: "results were looked at before all were in, so the overlap rule decides for good",
     Reason.ONE_SEED: "every game had one and the same seed: a single cluster, whose interval says nothing of other seeds",
+    Reason.HETEROGENEOUS: "the configurations disagree more than chance explains, so one pooled difference stands for unlike ones",
+    Reason.EXPLORATORY: "the pool was declared after its results were seen: exploratory",
     Reason.MISSING_WEAKENS: "with the missing episodes at their worst the verdict would not stand",
     Reason.MISSING_COULD_DECIDE: "the missing episodes could have decided it",
 }
@@ -273,5 +292,6 @@ _UNTRUSTWORTHY = frozenset(
         Reason.MISSING_DIFFERS,
         Reason.MISSING_REVERSES,
         Reason.AA_ALARM,
+        Reason.LEFT_OUT,
     }
 )

@@ -8,8 +8,8 @@ from pytest_evalharness.report.junit import properties
 NAMES = [
     "kind", "verdict", "decision", "claim", "rule", "reason", "separated", "effect", "ci_low", "ci_high", "p",
     "p_gate", "p_adjusted", "family",
-    "wins_candidate", "n_candidate", "wins_baseline", "n_baseline", "request_candidate", "request_baseline", "server",
-    "attempt", "scope", "run",
+    "wins_candidate", "n_candidate", "wins_baseline", "n_baseline", "request_candidate", "request_baseline", "strata",
+    "server", "attempt", "scope", "run",
 ]  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def test_the_values(compared):
         "kind": "A/B", "verdict": "inconclusive", "decision": "met", "claim": "not_worse", "rule": "overlap", "reason": "overlap",
         "separated": "none", "effect": "-0.3", "ci_low": values["ci_low"], "ci_high": values["ci_high"],
         "p": values["p"], "p_gate": values["p_gate"], "p_adjusted": "", "family": "", "wins_candidate": "8", "n_candidate": "30", "wins_baseline": "17", "n_baseline": "30",
-        "request_candidate": "xreq_c1 xreq_c2", "request_baseline": "xreq_b", "server": "embedded:2026",
+        "request_candidate": "xreq_c1 xreq_c2", "request_baseline": "xreq_b", "strata": "", "server": "embedded:2026",
         "attempt": "1", "scope": "the effect in this field, not a league rank", "run": "run-1",
     }  # fmt: skip
     assert -0.6 < float(values["ci_low"]) < -0.3 < float(values["ci_high"]) < 0

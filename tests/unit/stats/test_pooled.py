@@ -1,3 +1,4 @@
+import itertools
 import json
 import math
 from pathlib import Path
@@ -7,7 +8,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.contingency_tables import StratifiedTable
 
-from pytest_evalharness.stats import difference, pooled, student
+from pytest_evalharness.stats import conditional, difference, pooled, student
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "statistics"
 CASES = json.loads((GOLDEN / "stratified.json").read_text())["cases"]
@@ -80,8 +81,51 @@ def test_hksj_by_hand():
 def test_configurations_that_say_nothing_break_nothing():
     assert pooled.cmh([(30, 30, 30, 30), (0, 30, 0, 30)]) == (0.0, 1.0)
     assert pooled.cmh([(1, 1, 0, 1)])[1] == pytest.approx(difference.score_p(1, 1, 0, 1))
-    assert pooled.hksj([(15, 30, 15, 30), (15, 30, 15, 30)]) == (0.0, 0.0, 0.0)
     assert pooled.fixed_effect([(15, 30, 15, 30)]).i_squared == 0.0
+
+
+def test_configurations_that_agree_to_the_digit_have_the_error_of_their_games():
+    same = [(18, 30, 15, 30)] * 4
+    average = pooled.random_effects(same)
+    half = student.t_critical(0.05, 3) * average.standard_error
+    assert half > 0.1
+    assert pooled.hksj(same) == pytest.approx((0.1, 0.1 - half, 0.1 + half), rel=1e-10)
+    assert pooled.hksj_p(same) > 0.05
+    assert pooled.hksj_p([(15, 30, 15, 30)] * 2) == 1.0
+
+
+@pytest.mark.parametrize("shift", [0, 4, 7, 9])
+def test_the_p_value_of_hksj_is_its_intervals(shift):
+    tables = [(12 + shift, 30, 9, 30), (18 + shift, 30, 15, 30), (20 + shift, 30, 16, 30), (10, 30, 12, 30)]
+    p = pooled.hksj_p(tables)
+    for alpha, excluded in ((p * 1.001, True), (p * 0.999, False)):
+        _, low, high = pooled.hksj(tables, alpha)
+        assert (low > 0 or high < 0) is excluded
+
+
+def test_the_exact_test_of_one_configuration_is_fishers():
+    for table in ((7, 8, 3, 8), (5, 5, 0, 6), (0, 9, 0, 9), (3, 4, 40, 90)):
+        x_c, n_c, x_b, n_b = table
+        theirs = stats.fisher_exact([[x_c, n_c - x_c], [x_b, n_b - x_b]]).pvalue
+        assert conditional.exact_cmh([table]) == pytest.approx(theirs, rel=1e-9)
+
+
+def test_the_exact_test_counts_every_way_the_wins_can_fall():
+    tables = [(3, 3, 1, 3), (2, 3, 0, 2)]
+    chances = [
+        {k: stats.hypergeom.pmf(k, n_c + n_b, x_c + x_b, n_c) for k in range(n_c + 1)}
+        for x_c, n_c, x_b, n_b in tables
+    ]
+    sums = {}
+    for one, other in itertools.product(*chances):
+        sums[one + other] = sums.get(one + other, 0.0) + chances[0][one] * chances[1][other]
+    expected = sum(chance for chance in sums.values() if chance <= sums[5] * (1 + 1e-9))
+    assert conditional.exact_cmh(tables) == pytest.approx(expected, rel=1e-9)
+    assert conditional.exact_cmh(tables[::-1]) == conditional.exact_cmh(tables)
+    with pytest.raises(ValueError, match="tables must be at least 1"):
+        conditional.exact_cmh([])
+    with pytest.raises(ValueError, match="baseline wins"):
+        conditional.exact_cmh([(1, 2, 3, 2)])
 
 
 def test_invalid_tables_are_refused():

@@ -1,0 +1,43 @@
+"""Every mark that makes an eval case, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import pytest
+
+from pytest_evalharness.plugin.marks import LEAGUE_AB, LEAGUE_POOL, declaration_of, plan_of, validate
+from pytest_evalharness.plugin.pool_marks import pool_declaration_of, pool_plan_of, validate_pool
+from pytest_evalharness.settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_evalharness.league.plan import ComparisonPlan
+    from pytest_evalharness.league.pool_plan import PoolPlan
+    from pytest_evalharness.verdict.claim import Declaration
+
+    Plan: TypeAlias = ComparisonPlan | PoolPlan
+
+
+class Kind(NamedTuple):
+    """What to do with a mark's words.
+
+    Attributes:
+        validate: checks them at collection: the mark, the case.
+        plan: makes the case's plan, with a line for each word that the command line overrode: the case, the words, the
+            settings, the server's identity.
+        declaration: what the case declares, whoever is to play: the case, the words, the settings.
+        fixture: what gives the case its result.
+    """
+
+    validate: Callable[[pytest.Mark, str], None]
+    plan: Callable[[str, Mapping[str, Any], Settings, str], tuple[Plan, list[str]]]
+    declaration: Callable[[str, Mapping[str, Any], Settings], Declaration]
+    fixture: str
+
+
+KINDS: Mapping[str, Kind] = {
+    LEAGUE_AB: Kind(validate, plan_of, declaration_of, "ab"),
+    LEAGUE_POOL: Kind(validate_pool, pool_plan_of, pool_declaration_of, "pool"),
+}
+"""By the mark's name."""
