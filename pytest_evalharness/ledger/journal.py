@@ -28,6 +28,7 @@ from pytest_evalharness.ledger.records import (
     dump,
     whole,
 )
+from pytest_evalharness.ledger.runs import Runs
 from pytest_evalharness.ledger.states import BlockState, LeaseLost, check
 from pytest_evalharness.ledger.storage import BUSY_SECONDS, Storage
 
@@ -45,6 +46,7 @@ class Ledger:
     Attributes:
         looks: every time results were read.
         questions: what was declared, and when.
+        runs: when each run began, and what it asked for.
 
     Every method raises `JournalUnavailable` when the file cannot be read or written.
     """
@@ -54,6 +56,7 @@ class Ledger:
         self._storage = access.storage
         self.looks = Looks(access)
         self.questions = Questions(access)
+        self.runs = Runs(access)
 
     @classmethod
     def open(
