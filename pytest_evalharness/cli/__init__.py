@@ -25,7 +25,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """The command line of every subcommand."""
-    from pytest_evalharness.cli import arena, calibrate, demo, power
+    from pytest_evalharness.cli import arena, calibrate, demo, pool, power, runs
 
     parser = Parser(
         prog="evalharness",
@@ -39,6 +39,8 @@ def build_parser() -> Parser:
     demo.add_to(commands)
     power.add_to(commands)
     calibrate.add_to(commands)
+    runs.add_to(commands)
+    pool.add_to(commands)
     return parser
 
 

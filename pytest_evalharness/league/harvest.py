@@ -39,7 +39,7 @@ def harvest(
     late = Deadline.after(clock, LATE_SECONDS)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="evalharness-harvest") as pool:
         for record in pool.map(
-            lambda row: None if stop.is_set() else _record(observatory, row, late), detail.episodes
+            lambda row: None if stop.is_set() else episode_record(observatory, row, late), detail.episodes
         ):
             if record is None:
                 return None
@@ -58,7 +58,8 @@ def harvest(
     }
 
 
-def _record(observatory: Observatory, row: EpisodeRow, late: Deadline) -> EpisodeRecord:
+def episode_record(observatory: Observatory, row: EpisodeRow, late: Deadline) -> EpisodeRecord:
+    """One episode with its results; those that are late are waited for until the deadline."""
     finished = str(row.status) == COMPLETED
     results = observatory.episode_results(row.id, late_seconds=max(0.0, late.remaining)) if finished else None
     return EpisodeRecord(

@@ -29,6 +29,7 @@ from pytest_evalharness.ledger.records import (
     dump,
     whole,
 )
+from pytest_evalharness.ledger.runs import Runs
 from pytest_evalharness.ledger.states import BlockState, LeaseLost, check
 from pytest_evalharness.ledger.storage import BUSY_SECONDS, Storage
 
@@ -47,6 +48,7 @@ class Ledger:
         looks: every time results were read.
         questions: what was declared, and when.
         families: which claims are tested together.
+        runs: when each run began, and what it asked for.
 
     Every method raises `JournalUnavailable` when the file cannot be read or written.
     """
@@ -57,6 +59,7 @@ class Ledger:
         self.looks = Looks(access)
         self.questions = Questions(access)
         self.families = Families(access)
+        self.runs = Runs(access)
 
     @classmethod
     def open(

@@ -270,3 +270,27 @@ def await_health(api: str, clock: Clock, *, home: Path | None = None) -> None:
                 not_done="nothing was submitted",
                 next_step="its log is arena/server.log in the run's home",
             ) from None
+
+
+def serving(home: Path, clock: Clock) -> str | None:
+    """The root URL of the embedded league that serves a home at this moment; None if none does.
+
+    Args:
+        home: the league's own folder (`arena` in a run's home).
+        clock: for the one try.
+    """
+    import yaml
+
+    try:
+        told = yaml.safe_load((home / "credentials" / "credentials.yaml").read_text(encoding="utf-8"))
+        api = str(next(iter(told["tokens"])))
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, StopIteration):
+        return None
+    limits = Limits(read=_STOP_SECONDS, total=_STOP_SECONDS, tries=1)
+    root = api.removesuffix("/api")
+    try:
+        with Transport(root, headers={}, clock=clock, rng=random.Random(), limits=limits) as transport:
+            transport.get_json("/_arena/health")
+    except (NetError, ValueError):
+        return None
+    return api

@@ -4,6 +4,7 @@ import math
 import re
 import runpy
 
+import numpy as np
 import pytest
 
 from pytest_evalharness.arena.faults.registry import FAULTS
@@ -66,6 +67,20 @@ def test_every_keyword_of_the_mark_is_described(pages):
             assert relation == f"fills: `{BY_KEY[keyword].option}`"
         else:
             assert relation == "-"
+
+
+def test_every_keyword_of_a_pool_is_described(pages):
+    rows = pages["docs/reference/marks.md"].table("keyword of a pool")
+    assert {code(row[0]) for row in rows} == set(marks.KEYWORDS[marks.LEAGUE_POOL]) - set(marks._KEYWORDS)
+
+
+def test_every_command_on_the_ledger_is_described(pages):
+    rows = pages["docs/reference/files.md"].table("command")
+    assert {" ".join(re.findall(r"[a-z]+", code(row[0]))) for row in rows} == {
+        "evalharness runs ls",
+        "evalharness runs look",
+        "evalharness pool",
+    }
 
 
 def test_every_fixture_is_described(pages):
@@ -165,6 +180,34 @@ def _ignoring_pairing(p_c, p_b, pairs, phi):
                 ways = math.factorial(pairs) / math.prod(map(math.factorial, (a, b, c, e)))
                 total += ways * math.prod(rate**n for rate, n in zip(rates, (a, b, c, e), strict=True))
     return total
+
+
+def percent(cells):
+    return [int(cell.removesuffix(" %")) / 100 for cell in cells]
+
+
+def test_the_error_rates_of_pooling_are_simulated_again(pages):
+    rng, games, pools = np.random.default_rng(3), 30, 100_000
+    (_, *proper), (_, *chosen) = pages[STATISTICS].table("pooled")
+    for k, by_cmh, by_direction in zip((2, 4, 6), percent(proper), percent(chosen), strict=True):
+        ours, theirs = (rng.binomial(games, 0.5, (pools, k)) for _ in "cb")
+        wins, each = ours + theirs, 2 * games
+        variance = (wins * (each - wins)).sum(axis=1) / (4 * (each - 1))
+        excess = (ours - theirs).sum(axis=1) / 2
+        assert np.mean(np.abs(excess) > 1.96 * np.sqrt(variance)) == pytest.approx(by_cmh, abs=0.008)
+        same = np.sign(ours - theirs) == np.sign(excess)[:, None]
+        number = same.sum(axis=1)
+        found = np.abs(raw_z((ours * same).sum(axis=1), (theirs * same).sum(axis=1), games * number)) > 1.96
+        assert np.mean(found & (number >= 2)) == pytest.approx(by_direction, abs=0.008)
+
+
+def raw_z(ours, theirs, games):
+    """The score statistic of arms of equal size; 0 where nothing varies."""
+    wins, total = ours + theirs, np.maximum(2 * games, 1)
+    spread = wins * (total - wins) * (total / np.maximum(total - 1, 1))
+    return np.divide(
+        (ours - theirs) * total, np.sqrt(total * spread), where=spread > 0, out=np.zeros(len(wins))
+    )
 
 
 def test_every_rule_is_explained(pages):

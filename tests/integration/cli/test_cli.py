@@ -40,6 +40,8 @@ def test_help_reads_well():
         "calibrate",
         "demo",
         "power",
+        "pool",
+        "runs",
         "Exit codes: 0 done",
         "pytest evals/ --candidate=NAME:vN",
     ):

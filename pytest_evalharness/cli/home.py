@@ -1,0 +1,93 @@
+"""What the commands about earlier runs share: the home, its ledger, and the server that a run played on."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_evalharness.errors import UsageError
+from pytest_evalharness.settings import EMBEDDED, resolve
+
+if TYPE_CHECKING:
+    from pytest_evalharness.ledger.journal import Ledger
+    from pytest_evalharness.ledger.runs import RunRecord
+    from pytest_evalharness.observatory.client import Observatory
+
+_LEDGER = "ledger.sqlite"
+
+
+def add_home(command: argparse.ArgumentParser) -> None:
+    """Add `--home`."""
+    command.add_argument(
+        "--home",
+        metavar="DIR",
+        help="the folder of the ledger and of every run (EVALHARNESS_HOME, or .evalharness)",
+    )
+
+
+def home_of(parsed: argparse.Namespace) -> Path:
+    """The home that was named, by option or environment."""
+    settings = resolve({"home": parsed.home}.get, os.environ, lambda _: None)
+    return Path(settings["home"]).absolute()
+
+
+@contextmanager
+def opened(home: Path) -> Iterator[Ledger | None]:
+    """The ledger of a home; None if it has none. Looking makes nothing."""
+    if not (home / _LEDGER).exists():
+        yield None
+        return
+    from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.ledger.journal import Ledger
+    from pytest_evalharness.ledger.ownership import Owner
+
+    with Ledger.open(home, clock=SystemClock(), owner=Owner.current("evalharness")) as ledger:
+        yield ledger
+
+
+def no_ledger(home: Path) -> UsageError:
+    """What to say where a run was named and there is no ledger."""
+    return UsageError(
+        f"there is no run in {home}: it has no ledger" if home.exists() else f"there is no folder {home}",
+        not_done="nothing was done",
+        next_step="name the home of your runs: --home DIR, or EVALHARNESS_HOME",
+    )
+
+
+@contextmanager
+def connected(run: RunRecord, home: Path) -> Iterator[Observatory]:
+    """The server that a run played on. An embedded league that nobody serves is started on its state, and ended again.
+
+    Raises:
+        EvalHarnessError: it does not answer, or there are no credentials.
+    """
+    import random
+
+    from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.observatory.client import Observatory
+    from pytest_evalharness.observatory.credentials import load_token
+    from pytest_evalharness.observatory.embedded import EmbeddedServer, serving
+
+    clock, started = SystemClock(), None
+    root, environment = run.server, dict(os.environ)
+    try:
+        kind, _, seed = run.server.partition(":")
+        if kind == EMBEDDED:
+            root = serving(home / "arena", clock) or ""
+            if not root:
+                pace = run.info.get("settings", {}).get("arena_pace")
+                started = EmbeddedServer(home, seed=int(seed), pace=pace)
+                started.start()
+                root = started.api
+            # The embedded server has its own token; one meant for a hosted league must not be sent to it.
+            environment = {"SOFTMAX_CONFIG_DIR": str(home / "arena" / "credentials")}
+        token = load_token(root, environ=environment, clock=clock)
+        with Observatory(root, token, clock=clock, rng=random.Random()) as observatory:
+            yield observatory
+    finally:
+        if started is not None:
+            started.stop()

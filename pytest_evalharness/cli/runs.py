@@ -1,0 +1,191 @@
+"""`evalharness runs …`: what the ledger holds, and a look at what is still being played."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.cli import INCOMPLETE
+from pytest_evalharness.cli.home import add_home, connected, home_of, no_ledger, opened
+from pytest_evalharness.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pytest_evalharness.league.kept import Kept
+    from pytest_evalharness.ledger.journal import Ledger
+    from pytest_evalharness.ledger.runs import RunRecord
+
+
+def add_to(commands: Any) -> None:
+    """Add the subcommand."""
+    runs = commands.add_parser(
+        "runs", help="the runs of the ledger, and a look at one", description="The runs of the ledger."
+    )
+    inner = runs.add_subparsers(dest="runs_command", metavar="COMMAND", required=True)
+    listing = inner.add_parser(
+        "ls",
+        help="list them, the newest first",
+        description="List the runs of the ledger, the newest first, with their cases and verdicts. Makes and changes nothing.",
+    )
+    add_home(listing)
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    listing.set_defaults(run=run_ls)
+    look = inner.add_parser(
+        "look",
+        help="look at a run that is still being played",
+        description="Show what has finished of a run's comparisons, and write down that it was seen. Under a rule that stands one look "
+        "only, the comparison is judged by the overlap rule from then on: that needs --yes. Posts nothing.",
+    )
+    look.add_argument("run_id", metavar="RUN", help="the run's id (evalharness runs ls)")
+    add_home(look)
+    look.add_argument("--yes", action="store_true", help="look even if the overlap rule takes over for good")
+    look.set_defaults(run=run_look)
+
+
+# ----------------------------------------------------------------------- ls
+
+
+def run_ls(parsed: argparse.Namespace) -> int:
+    """List the runs."""
+    from pytest_evalharness.league.kept import Kept
+
+    home = home_of(parsed)
+    with opened(home) as ledger:
+        runs = [] if ledger is None else ledger.runs.newest_first()
+        told = [
+            (run, [] if ledger is None else [Kept.read(ledger, one) for one in run.comparisons])
+            for run in runs
+        ]
+    if parsed.json:
+        print(json.dumps([_plain(run, kept) for run, kept in told], indent=2, sort_keys=True))
+        return 0
+    if not told:
+        print(
+            f"no runs: {home} has {'no ledger' if ledger is None else 'an empty ledger'}"
+            if home.exists()
+            else f"no runs: there is no folder {home}"
+        )
+        return 0
+    for run, kept in told:
+        print(_line(run, kept))
+        for one in kept:
+            print(f"  {one.words.upper() if one.judgement is not None else one.words:<14} {one.name}")
+    return 0
+
+
+def _line(run: RunRecord, kept: Sequence[Kept]) -> str:
+    from pytest_evalharness.base.clock import iso
+
+    cases = "1 comparison" if len(kept) == 1 else f"{len(kept)} comparisons"
+    return f"{printable(run.id)}  {iso(run.began)[:16]}Z  {printable(run.server)}  {cases}"
+
+
+def _plain(run: RunRecord, kept: Sequence[Kept]) -> dict[str, Any]:
+    from pytest_evalharness.base.clock import iso
+
+    return {
+        "run": run.id,
+        "began": iso(run.began),
+        "server": run.server,
+        "comparisons": [
+            {
+                "id": one.comparison.id,
+                "case": one.comparison.case_name,
+                "attempt": one.comparison.attempt,
+                "claim": one.declaration.claim.value,
+                "rule": one.declaration.rule.value,
+                "state": one.words,
+                "verdict": None if one.judgement is None else one.judgement["verdict"],
+                "decision": None if one.judgement is None else one.judgement["decision"],
+            }
+            for one in kept
+        ],
+    }
+
+
+# --------------------------------------------------------------------- look
+
+
+def run_look(parsed: argparse.Namespace) -> int:
+    """Look at a run.
+
+    Raises:
+        EvalHarnessError: there is no such run, the user must agree first, or the server does not answer.
+    """
+    home = home_of(parsed)
+    with opened(home) as ledger:
+        if ledger is None:
+            raise no_ledger(home)
+        return _look(ledger, home, parsed)
+
+
+def _look(ledger: Ledger, home: Path, parsed: argparse.Namespace) -> int:
+    from pytest_evalharness.league import early_look
+    from pytest_evalharness.league.kept import Kept
+    from pytest_evalharness.league.pool_runs import named_runs
+
+    (run,) = named_runs(ledger, [parsed.run_id])
+    kept = [Kept.read(ledger, one) for one in run.comparisons]
+    if not kept:
+        print("this run has asked for no comparison yet")
+    for one in kept:
+        if early_look.over(one):
+            print(
+                f"{one.name}: {one.words.upper() if one.judgement is not None else one.words}; nothing to look at early"
+            )
+    open_ones = [one for one in kept if not early_look.over(one)]
+    posted = [one for one in open_ones if not one.never_posted]
+    for one in open_ones:
+        if one.never_posted:
+            print(f"{one.name}: nothing is posted yet")
+    moved = [one for one in posted if early_look.moves_to_overlap(ledger, one)]
+    if moved and not _agreed(moved, yes=parsed.yes):
+        print("not looked; nothing was written down", file=sys.stderr)
+        return INCOMPLETE
+    if posted:
+        _show(ledger, run, home, posted)
+    return 0
+
+
+def _agreed(moved: Sequence[Kept], *, yes: bool) -> bool:
+    """Say what a look costs, and ask.
+
+    Raises:
+        UsageError: nobody is there to be asked.
+    """
+    for one in moved:
+        rule = one.declaration.rule
+        print(
+            f"{one.name}: its {rule} rule keeps its promise for {'its planned looks' if rule.stands_looks else 'one look'} only. "
+            "Once looked at now, it is judged by the overlap rule for good, which finds less.",
+            file=sys.stderr,
+        )
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "looking now changes the rule that decides, and nobody is here to agree",
+            not_done="nothing was looked at and nothing was written down",
+            next_step="the same command with --yes, or wait for the verdict",
+        )
+    print("Look all the same? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _show(ledger: Ledger, run: RunRecord, home: Path, posted: Sequence[Kept]) -> None:
+    from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.league import early_look
+
+    with connected(run, home) as observatory:
+        for one in posted:
+            seen = early_look.look(ledger, observatory, one, run_id=run.id, clock=SystemClock())
+            print(
+                f"{one.name}: look written down; the {early_look.rule_by_now(ledger, one)} rule will decide"
+            )
+            for part in seen:
+                print(f"  {part}")

@@ -1,0 +1,138 @@
+"""A look at a comparison whose games are still being played: written down before it is shown. Posts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.deadline import Deadline
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.league.arms import SIDES
+from pytest_evalharness.league.harvest import episode_record
+from pytest_evalharness.league.kept import Kept, Part
+from pytest_evalharness.league.records import EpisodeRecord, Outcome
+from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.records import Block
+from pytest_evalharness.observatory.client import Observatory
+from pytest_evalharness.stats.proportions import wilson
+from pytest_evalharness.verdict import rules
+from pytest_evalharness.verdict.words import Rule, Separated
+
+_OVERLAP = {
+    Separated.CANDIDATE: "better by the overlap rule so far",
+    Separated.BASELINE: "worse by the overlap rule so far",
+    Separated.NONE: "the overlap rule cannot tell yet",
+}
+
+
+@dataclass(frozen=True)
+class ArmSeen:
+    """What an arm has brought so far.
+
+    Attributes:
+        label: who plays.
+        wins: games won.
+        finished: games finished.
+        asked: games asked for.
+    """
+
+    label: str
+    wins: int
+    finished: int
+    asked: int
+
+
+@dataclass(frozen=True)
+class PartSeen:
+    """Two arms as they stand: of a comparison, or of one configuration of a pool.
+
+    Attributes:
+        name: which configuration; empty for a comparison that has only one.
+        candidate: the candidate arm.
+        baseline: the baseline arm.
+        separated: whose Wilson interval lies wholly above the other's.
+    """
+
+    name: str
+    candidate: ArmSeen
+    baseline: ArmSeen
+    separated: Separated
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the journal and for programs."""
+        return {**asdict(self), "separated": self.separated.value}
+
+    def __str__(self) -> str:
+        """The counts and the overlap rule's word, names made harmless."""
+        arms = ", ".join(
+            f"{side} {printable(arm.label)} won {arm.wins} of {arm.finished} finished games ({arm.asked} asked for)"
+            for side, arm in zip(SIDES, (self.candidate, self.baseline), strict=True)
+        )
+        where = f"{printable(self.name)}: " if self.name else ""
+        return f"{where}{arms}: {_OVERLAP[self.separated]}"
+
+
+def over(kept: Kept) -> bool:
+    """Whether there is nothing left to look at early."""
+    return kept.judgement is not None or kept.played
+
+
+def moves_to_overlap(ledger: Ledger, kept: Kept) -> bool:
+    """Whether a look now is what makes the overlap rule take over: the first one out of plan, under a rule that does not stand it."""
+    if kept.declaration.rule.survives_any_look:
+        return False
+    return all(look.position is not None for look in ledger.looks.of(kept.comparison.id))
+
+
+def look(
+    ledger: Ledger, observatory: Observatory, kept: Kept, *, run_id: str, clock: Clock
+) -> tuple[PartSeen, ...]:
+    """Read what has finished of a comparison, and write down that it was seen before anybody sees it.
+
+    Args:
+        ledger: where looks are kept.
+        observatory: the server that plays it.
+        kept: the comparison.
+        run_id: the run that looks.
+        clock: for what is read.
+
+    Raises:
+        EvalHarnessError: the server does not tell; then nothing was seen and nothing is written down.
+    """
+    seen = tuple(_seen(ledger, observatory, part, kept.declaration.alpha, clock) for part in kept.parts)
+    ledger.looks.unplanned(kept.comparison.id, {"parts": [part.to_json() for part in seen]}, run_id=run_id)
+    return seen
+
+
+def _seen(ledger: Ledger, observatory: Observatory, part: Part, alpha: float, clock: Clock) -> PartSeen:
+    arms = []
+    for side, key in zip(SIDES, part.arm_keys or ("", ""), strict=True):
+        outcomes = [
+            episode.outcome(part.plan.tested_seat)
+            for block in ledger.blocks(key)
+            for episode in _episodes(observatory, block, clock)
+        ]
+        wins, losses = outcomes.count(Outcome.WIN), outcomes.count(Outcome.LOSS)
+        arms.append(ArmSeen(part.plan.label(side), wins, wins + losses, part.plan.episodes))
+    intervals = [wilson(arm.wins, arm.finished, alpha) for arm in arms]
+    return PartSeen(part.name, arms[0], arms[1], rules.separation(intervals[0], intervals[1]))
+
+
+def _episodes(observatory: Observatory, block: Block, clock: Clock) -> Iterator[EpisodeRecord]:
+    """The episodes of a request that have ended by now."""
+    if block.evidence is not None:
+        yield from (EpisodeRecord.from_json(told) for told in block.evidence["episodes"])
+    elif block.request_id is not None:
+        now = Deadline.after(clock, 0.0)  # results that are late are left for the run itself
+        for row in observatory.experience_request(block.request_id, fresh=True).episodes:
+            if row.status.terminal:
+                yield episode_record(observatory, row, now)
+
+
+def rule_by_now(ledger: Ledger, kept: Kept) -> Rule:
+    """The rule that will decide: the declared one, or `overlap` once results were looked at out of plan."""
+    unplanned = any(look.position is None for look in ledger.looks.of(kept.comparison.id))
+    declared = kept.declaration.rule
+    return Rule.OVERLAP if unplanned and not declared.survives_any_look else declared

@@ -1,0 +1,67 @@
+"""The runs of one ledger: when each began, where it played, and which comparisons it asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_evalharness.ledger.access import Access
+from pytest_evalharness.ledger.records import whole
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run.
+
+    Attributes:
+        id: its name.
+        began: seconds since 1970.
+        info: what was noted of it when it began: the server, who asked, the settings.
+        comparisons: the ids of the comparisons that it began or judged, oldest first.
+    """
+
+    id: str
+    began: float
+    info: dict[str, Any]
+    comparisons: tuple[str, ...]
+
+    @property
+    def server(self) -> str:
+        """The server's identity (`embedded:2026`, or its URL)."""
+        return str(self.info.get("server", ""))
+
+
+class Runs:
+    """The runs of one ledger."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def newest_first(self) -> list[RunRecord]:
+        """All runs."""
+        rows = self._access.storage.read("SELECT * FROM runs ORDER BY created_at DESC, run_id DESC")
+        return [
+            RunRecord(
+                row["run_id"], row["created_at"], whole(row["info_json"]), self._comparisons(row["run_id"])
+            )
+            for row in rows
+        ]
+
+    def _comparisons(self, run_id: str) -> tuple[str, ...]:
+        rows = self._access.storage.read(_OF_A_RUN, run_id, run_id)
+        return tuple(row["comparison_id"] for row in rows)
+
+    def every_comparison(self) -> list[str]:
+        """The ids of all comparisons, oldest first."""
+        rows = self._access.storage.read(
+            "SELECT comparison_id FROM comparisons ORDER BY created_at, comparison_id"
+        )
+        return [row["comparison_id"] for row in rows]
+
+
+_OF_A_RUN = """
+SELECT comparison_id FROM comparisons WHERE run_id = ?
+OR comparison_id IN (SELECT comparison_id FROM verdicts WHERE run_id = ?)
+ORDER BY created_at, rowid
+"""
+"""What a run began, and what it read again."""
