@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,16 @@ from pytest_evalharness.league.blocks import blocks_of_look
 from pytest_evalharness.league.freeze import Frozen
 from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.plan import ComparisonPlan
+from pytest_evalharness.league.pool_plan import PoolPlan
+from pytest_evalharness.league.pool_result import judge_cases
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.keys import digest
 from pytest_evalharness.ledger.records import Comparison
 from pytest_evalharness.ledger.states import BlockState
+from pytest_evalharness.verdict.judgement import Judgement
+from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 
 KIND = "pytest-evalharness evidence"
 SCHEMA = 1
@@ -74,8 +78,8 @@ def _exported(ledger: Ledger, comparison: Comparison, judgement: Mapping[str, An
     assert comparison.frozen is not None
     looks = ledger.looks.of(comparison.id)
     arms = {}
-    for side in SIDES:
-        blocks = ledger.blocks(comparison.arms[side])
+    for side, key in comparison.arms.items():
+        blocks = ledger.blocks(key)
         arms[side] = [
             {"request_id": block.request_id, "body": block.body, "evidence": block.evidence}
             for block in blocks
@@ -118,7 +122,7 @@ def verify(content: Any) -> list[Difference]:
         if digest(rest) != content.get(_DIGEST):
             found.append(Difference("the file", _DIGEST, content.get(_DIGEST), digest(rest)))
         for one in content["comparisons"]:
-            computed = _case(one).judge(one["judgement"]["others"]).to_json()
+            computed = _judged(one).to_json()
             where = f"{one['case']} ({one['id']})"
             found += [Difference(where, *rest) for rest in _differences("", one["judgement"], computed)]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
@@ -128,21 +132,56 @@ def verify(content: Any) -> list[Difference]:
     return found
 
 
-def _case(data: Mapping[str, Any]) -> Case:
-    """The comparison as it was judged, from nothing but the file."""
-    plan = ComparisonPlan.from_json(data["plan"])
-    arms = {side: Arm.from_json(side, data["frozen"]["arms"][side]) for side in SIDES}
-    read = int(data["judgement"]["look"])
+def _judged(data: Mapping[str, Any]) -> Judgement | PooledJudgement:
+    """The judgement of a comparison or of a pool, from nothing but the file."""
+    others = data["judgement"]["others"]
+    if "strata" not in data["plan"]:
+        plan = ComparisonPlan.from_json(data["plan"])
+        look = int(data["judgement"]["look"])
+        return _case(data, plan, data["frozen"], {side: data["blocks"][side] for side in SIDES}, look).judge(
+            others
+        )
+    pool = PoolPlan.from_json(data["plan"])
+    cases = [
+        _case(
+            data,
+            part,
+            data["frozen"]["strata"][i],
+            {side: data["blocks"][f"{side}.{i}"] for side in SIDES},
+            0,
+        )
+        for i, part in enumerate(pool.plans)
+    ]
+    return judge_cases(pool, cases, others)
+
+
+def _case(
+    data: Mapping[str, Any],
+    plan: ComparisonPlan,
+    frozen: Mapping[str, Any],
+    blocks: Mapping[str, Sequence[Mapping[str, Any]]],
+    read: int,
+) -> Case:
+    """Two arms as they were judged.
+
+    Args:
+        data: the comparison that they belong to.
+        plan: what was asked of them.
+        frozen: who sat where.
+        blocks: their requests, by side.
+        read: which planned look this was, from 0.
+    """
+    arms = {side: Arm.from_json(side, frozen["arms"][side]) for side in SIDES}
     needed = {side: blocks_of_look(plan.declaration, read, len(arms[side].blocks)) for side in SIDES}
     records = {
         side: ArmRecord.from_blocks(
-            [block["evidence"] for block in data["blocks"][side][: needed[side]]],
+            [block["evidence"] for block in blocks[side][: needed[side]]],
             arms[side].blocks[: needed[side]],
         )
         for side in SIDES
     }
     unplanned = sum(look["position"] is None for look in data["looks"])
-    return Case(plan, Frozen(Roster.from_json(data["frozen"]["roster"]), arms), records, read, unplanned)
+    return Case(plan, Frozen(Roster.from_json(frozen["roster"]), arms), records, read, unplanned)
 
 
 def _differences(path: str, written: Any, computed: Any) -> Iterator[tuple[str, Any, Any]]:

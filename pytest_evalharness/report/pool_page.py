@@ -24,16 +24,8 @@ def pooled(view: ComparisonView, result: Mapping[str, Any]) -> ComparisonView:
     judged = result["judgement"]
     trusted = judged["verdict"] != "untrustworthy"
     strata = tuple(_stratum(one) for one in judged["strata"]) if trusted else ()
-    numbers = ""
-    if trusted and judged["diff"] is not None:
-        low, high = (say.points(limit) for limit in judged["ci"])
-        numbers = (
-            f"In {len(judged['strata'])} configurations together: {say.points(judged['diff'])} percentage points, "
-            f"{say.level_words(judged)} {low} to {high}."
-        )
     return replace(
         view,
-        numbers=numbers,
         arms=tuple(replace(arm, share="") for arm in view.arms),
         strata=strata,
     )

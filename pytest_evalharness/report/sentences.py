@@ -37,13 +37,24 @@ def numbers_sentence(judged: Mapping[str, Any]) -> str:
     """The counts and the difference; empty where none may be told."""
     if judged["verdict"] == "untrustworthy" or judged["diff"] is None:
         return ""
+    low, high = (points(limit) for limit in judged["ci"])
+    if pooled(judged):
+        games = " against ".join(str(judged[side]["finished"]) for side in ("candidate", "baseline"))
+        return (
+            f"{len(judged['strata'])} configurations, {games} games: {points(judged['diff'])} percentage points, "
+            f"{level_words(judged)} {low} to {high}."
+        )
     won = " against ".join(
         f"{judged[side]['wins']} of {judged[side]['finished']}" for side in ("candidate", "baseline")
     )
-    low, high = (points(limit) for limit in judged["ci"])
     return (
         f"Won {won} games: {points(judged['diff'])} percentage points, {level_words(judged)} {low} to {high}."
     )
+
+
+def pooled(judged: Mapping[str, Any]) -> bool:
+    """Whether a judgement is about several configurations, whose arms have no one rate."""
+    return "strata" in judged
 
 
 def claim_sentence(judged: Mapping[str, Any]) -> str:
@@ -71,6 +82,8 @@ def level_words(judged: Mapping[str, Any]) -> str:
     """What kind of interval stands beside a difference."""
     if judged.get("bound") is not None:
         return "interval at this look's bound"
+    if pooled(judged) and judged["rule"] == "overlap":
+        return "interval at the overlap rule's level"
     return f"{100 * (1 - judged['declaration']['alpha']):.4g}\N{NO-BREAK SPACE}% interval"
 
 

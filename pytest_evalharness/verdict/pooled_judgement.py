@@ -82,6 +82,7 @@ class PooledJudgement:
         p_exact: The exact conditional test's p-value where it had to agree (5 to 9 games in an arm in all), else None.
         p_gate: The smallest level at which the pool would tell a direction.
         p_adjusted: Holm's adjusted `p_gate` among the claims that were tested together; None outside of a family.
+        others: The p-values of the other claims, sorted; None outside of a family.
         family: How many claims were tested together, this one included; None outside of a family.
         fixed: Mantel and Haenszel's difference, Yan and Su's interval, the Cochran-Mantel-Haenszel p-value.
         random: The mean effect and its interval and p-value after Hartung, Knapp, Sidik and Jonkman; from four
@@ -116,6 +117,7 @@ class PooledJudgement:
     p_exact: float | None
     p_gate: float
     p_adjusted: float | None
+    others: tuple[float, ...] | None
     family: int | None
     fixed: Pooled | None
     random: Pooled | None
@@ -185,6 +187,8 @@ class PooledJudgement:
             raise ValueError(f"a pooled judgement of schema {schema!r} cannot be read, only {SCHEMA}")
         for name in ("ci", "ci_margin"):
             values[name] = tuple(values[name])
+        if values["others"] is not None:
+            values["others"] = tuple(values["others"])
         for name in ("required_n", "detectable_lift", "detectable_loss"):
             values[name] = ByRule(**values[name])
         for name in ("verdict", "statistical_verdict", "worst_case", "best_case"):

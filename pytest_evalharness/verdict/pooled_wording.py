@@ -23,14 +23,15 @@ def headline(judgement: PooledJudgement, name: str) -> str:
         parts.append("as an A/A run should")
     elif judgement.declaration.claim is not Claim.BETTER:
         parts.append(f"{wording.claim_words(judgement)} {judgement.decision.words}")
-    if "seats" in judgement.verified:
-        parts.append("seats verified")
+    if judgement.verified:
+        parts.append(f"{' and '.join(judgement.verified)} verified")
     return ", ".join(parts)
 
 
 def summary_lines(judgement: PooledJudgement) -> list[str]:
     """The compact report of one pool."""
-    missing = f"missing        : {judgement.candidate.missing} / {judgement.baseline.missing}"
+    arms = judgement.candidate, judgement.baseline
+    missing = f"missing        : {' / '.join(map(wording.missing_words, arms))}"
     if judgement.verdict is Verdict.UNTRUSTWORTHY:
         return [*(f"untrustworthy  : {reason}" for reason in judgement.reasons), missing]
     lines = [
@@ -44,7 +45,7 @@ def summary_lines(judgement: PooledJudgement) -> list[str]:
         f"claim          : {wording.claim_line(judgement)}",
     ]
     if judgement.verdict is Verdict.INCONCLUSIVE:
-        lines.append(wording.cannot_tell(judgement))
+        lines.append(f"cannot tell    : {wording.undecided(judgement)}")
     lines += [f"note           : {reason}" for reason in judgement.reasons]
     return lines
 

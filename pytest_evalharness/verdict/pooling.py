@@ -159,6 +159,7 @@ def judge_pool(
         p_exact=counted.reading.p_exact,
         p_gate=p_gate,
         p_adjusted=p_adjusted,
+        others=None if others is None else tuple(sorted(others)),
         family=None if others is None else 1 + len(others),
         fixed=fixed,
         random=random,

@@ -42,7 +42,7 @@ def headline(judgement: Judgement, name: str) -> str:
 
 def summary_lines(judgement: Judgement) -> list[str]:
     """The compact report of one comparison."""
-    missing = f"missing        : {_missing(judgement.candidate)} / {_missing(judgement.baseline)}"
+    missing = f"missing        : {missing_words(judgement.candidate)} / {missing_words(judgement.baseline)}"
     if judgement.verdict is Verdict.UNTRUSTWORTHY:
         return [*(f"untrustworthy  : {reason}" for reason in judgement.reasons), missing]
     lines = [
@@ -60,27 +60,27 @@ def summary_lines(judgement: Judgement) -> list[str]:
         f"claim          : {claim_line(judgement)}",
     ]
     if judgement.verdict is Verdict.INCONCLUSIVE:
-        lines.append(cannot_tell(judgement))
+        lines.append(f"cannot tell    : {undecided(judgement)}")
     lines += [f"note           : {reason}" for reason in judgement.reasons]
     return lines
 
 
-def _missing(arm: ArmEvidence) -> str:
+def missing_words(arm: ArmEvidence) -> str:
     """Missing games, and why they are: what the tested policy itself lost is a loss and not among them."""
     causes = (arm.missing - arm.unknown, "infrastructure"), (arm.unknown, "unknown")
     told = ", ".join(f"{count} {cause}" for count, cause in causes if count)
     return f"{arm.missing} ({told})" if told else "0"
 
 
-def cannot_tell(judgement: AnyJudgement) -> str:
+def undecided(judgement: AnyJudgement) -> str:
     """What these games leave open; of a claim that only the family kept open, that the interval alone would not."""
     low, high = judgement.ci
-    line = f"cannot tell    : difference between {signed(low, 2)} and {signed(high, 2)}"
+    between = f"difference between {signed(low, 2)} and {signed(high, 2)}"
     adjusted = judgement.p_adjusted
     if adjusted is None or all(reason.reason is not Reason.FAMILY for reason in judgement.reasons):
-        return line
+        return between
     return (
-        f"{line} alone, where p={judgement.p_gate:.2g} would have decided; among {judgement.family} claims tested "
+        f"{between} alone, where p={judgement.p_gate:.2g} would have decided; among {judgement.family} claims tested "
         f"together it is {adjusted:.2g}, and {judgement.declaration.alpha:g} is allowed"
     )
 
