@@ -89,6 +89,32 @@ class Report:
             return f"every case passed, and {unmet} of them decided otherwise than its declared claim"
         return EXIT_WORDS.get(self.exit_code, "unknown")
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Report:
+        """The report that `to_json` gave.
+
+        Raises:
+            ValueError: it was written under another schema.
+            KeyError, TypeError: it is no report.
+        """
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"its schema is {data['schema']!r}, this release reads {SCHEMA}")
+        cases = tuple(
+            CaseReport(case["nodeid"], case["outcome"], case["message"], tuple(case["results"]))
+            for case in data["cases"]
+        )
+        return cls(
+            run_id=data["run_id"],
+            server=data["server"],
+            finished_at=data["finished_at"],
+            exit_code=data["exit_code"],
+            cases=cases,
+            missing=tuple(data["missing"]),
+            notices=tuple(data["notices"]),
+            settings=data["settings"],
+            still_running=tuple(data["still_running"]),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain data, as `results.json` has it."""
         return {

@@ -1,0 +1,227 @@
+"""`evalharness runs show | report | export | verify`: a finished run read again, without a server."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_evalharness.base.files import readable_json, write_atomic
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.cli.home import add_home, home_of, no_ledger, opened
+from pytest_evalharness.errors import UsageError
+
+_UNTRUSTWORTHY = 11
+_SHOWN = 20
+"""How many differences are spelt out; the rest are counted."""
+
+
+def add_to(inner: Any) -> None:
+    """Add these subcommands to `runs`."""
+    show = inner.add_parser(
+        "show",
+        help="the verdicts of one run, with every number",
+        description="Print what a run concluded, comparison by comparison, with the other attempts at the same question.",
+    )
+    show.add_argument("run_id", metavar="RUN", help="the run's id (evalharness runs ls)")
+    add_home(show)
+    show.set_defaults(run=run_show)
+    report = inner.add_parser(
+        "report",
+        help="write a run's summary.md and report.html again",
+        description="Write summary.md and report.html again from the run's results.json, for example with another release.",
+    )
+    report.add_argument("run_id", metavar="RUN", help="the run's id")
+    add_home(report)
+    report.set_defaults(run=run_report)
+    export = inner.add_parser(
+        "export",
+        help="write a run's evidence to one file that anybody can verify",
+        description="Write everything that a run's verdicts were computed from to one JSON file: what was asked and declared, who sat "
+        "where, every episode's result, looks, verdicts, and a digest.",
+    )
+    export.add_argument("run_id", metavar="RUN", help="the run's id")
+    add_home(export)
+    export.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="where to (evidence.json in the run's folder)"
+    )
+    export.set_defaults(run=run_export)
+    verify = inner.add_parser(
+        "verify",
+        help="compute every number and verdict of an evidence file again",
+        description="Compute every number and every verdict of an exported file again, offline. Exit code 0 if all are identical, 11 if "
+        "anything differs.",
+    )
+    verify.add_argument("file", type=Path, metavar="FILE", help="what export wrote")
+    verify.set_defaults(run=run_verify)
+
+
+# --------------------------------------------------------------------- show
+
+
+def run_show(parsed: argparse.Namespace) -> int:
+    """Print a run's verdicts.
+
+    Raises:
+        UsageError: there is no such run.
+    """
+    from pytest_evalharness.league.kept import Kept
+    from pytest_evalharness.league.pool_runs import named_runs
+
+    home = home_of(parsed)
+    with opened(home) as ledger:
+        if ledger is None:
+            raise no_ledger(home)
+        (run,) = named_runs(ledger, [parsed.run_id])
+        print(f"{printable(run.id)}  {printable(run.server)}")
+        judged = {one.id: verdict for one, verdict in ledger.judged_in(run.id)}
+        for comparison_id in run.comparisons:
+            kept = Kept.read(ledger, comparison_id)
+            print(f"\n{kept.name}")
+            for line in _told(kept, judged.get(comparison_id)):
+                print(f"  {line}")
+            for other in ledger.attempts(kept.comparison.plan):
+                if other.id != comparison_id:
+                    one = Kept.read(ledger, other.id)
+                    print(
+                        f"  other attempt  : {one.words} (attempt {other.attempt}, run {printable(other.run_id)})"
+                    )
+    return 0
+
+
+def _told(kept: Any, verdict: dict[str, Any] | None) -> Iterator[str]:
+    """What a run concluded from a comparison, or where it stands."""
+    if verdict is None:
+        yield kept.words
+        return
+    from pytest_evalharness.verdict.judgement import Judgement
+    from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
+
+    read: Any = PooledJudgement if "strata" in verdict else Judgement
+    try:
+        judgement = read.from_json(verdict)
+    except (ValueError, TypeError, KeyError) as problem:
+        yield f"{verdict.get('verdict')} (written by another release: {problem})"
+        return
+    kind = "A/A" if judgement.aa else "A/B"
+    yield printable(judgement.headline(kind), 1000)
+    for line in judgement.summary_lines():
+        yield f"  {printable(line, 1000)}"
+
+
+# ------------------------------------------------------------------- report
+
+
+def run_report(parsed: argparse.Namespace) -> int:
+    """Render a run's report again.
+
+    Raises:
+        UsageError: the run has no results.json, or one that cannot be read.
+    """
+    from pytest_evalharness.report import html, markdown
+    from pytest_evalharness.report.model import Report
+
+    folder = home_of(parsed) / "runs" / parsed.run_id
+    content = _json_of(folder / "results.json", "evalharness runs ls")
+    try:
+        report = Report.from_json(content)
+        texts = {"summary.md": markdown.render(report)}
+        try:
+            texts["report.html"] = html.render(report)
+        except ImportError:
+            print(f"report.html was not written: {html.INSTALL}")
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise UsageError(
+            f"{folder / 'results.json'} is no report of this release ({type(problem).__name__}: {problem})",
+            not_done="nothing was written",
+            next_step="evalharness runs show RUN reads the ledger instead",
+        ) from None
+    for name, text in texts.items():
+        _write(folder / name, text)
+    return 0
+
+
+# ------------------------------------------------------------------ export
+
+
+def run_export(parsed: argparse.Namespace) -> int:
+    """Write a run's evidence.
+
+    Raises:
+        UsageError: there is no such run, it judged nothing, or the file cannot be written.
+    """
+    from pytest_evalharness.league.evidence_file import export
+    from pytest_evalharness.league.pool_runs import named_runs
+
+    home = home_of(parsed)
+    with opened(home) as ledger:
+        if ledger is None:
+            raise no_ledger(home)
+        (run,) = named_runs(ledger, [parsed.run_id])
+        content = export(ledger, run.id)
+    _write(parsed.output or home / "runs" / run.id / "evidence.json", readable_json(content))
+    return 0
+
+
+def run_verify(parsed: argparse.Namespace) -> int:
+    """Compute a file's verdicts again.
+
+    Raises:
+        UsageError: it is no evidence file.
+    """
+    from pytest_evalharness.league.evidence_file import verify
+
+    content = _json_of(parsed.file, "evalharness runs export RUN writes one")
+    found = verify(content)
+    if not found:
+        number = len(content["comparisons"])
+        verdicts = "1 verdict" if number == 1 else f"{number} verdicts"
+        print(f"identical: {verdicts} and every number follow from the evidence (sha256 {content['sha256']})")
+        return 0
+    for one in found[:_SHOWN]:
+        print(
+            f"{printable(one.where, 200)}: {printable(one.what, 200)} is {_shown(one.written)} in the file, "
+            f"{_shown(one.computed)} by its evidence"
+        )
+    if len(found) > _SHOWN:
+        print(f"and {len(found) - _SHOWN} more")
+    print("the file was changed, or was written by a release that computes otherwise: do not rely on it")
+    return _UNTRUSTWORTHY
+
+
+def _shown(value: Any) -> str:
+    return printable(json.dumps(value), 120)
+
+
+def _json_of(path: Path, next_step: str) -> Any:
+    """A file's JSON.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as problem:
+        why = problem.strerror or str(problem)
+    except ValueError:
+        why = "it is no JSON"
+    raise UsageError(f"{path} cannot be read: {why}", not_done="nothing was done", next_step=next_step)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file and name it.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        write_atomic(path, text)
+    except OSError as problem:
+        raise UsageError(
+            f"{path} cannot be written: {problem.strerror or problem}",
+            not_done="nothing was written",
+            next_step="name another file with --output, or make room",
+        ) from None
+    print(path)
