@@ -1,6 +1,13 @@
 """Declared configurations, one verdict: posted together, judged together, shown together."""
 
+import json
+
 import pytest
+
+from pytest_evalharness.base.clock import SystemClock
+from pytest_evalharness.league.evidence_file import export, verify
+from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.ownership import Owner
 
 SERIAL_AND_WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 POOL = """
@@ -238,3 +245,50 @@ def test_a_bare_verdict_and_the_configurations_can_be_read(project):
     """)
     result = project.judge_here()
     assert result.ret == 0, said(result)
+
+
+# --------------------------------------------------------- among other claims
+
+
+@SERIAL_AND_WORKERS
+def test_a_pool_is_one_claim_among_those_tested_together(project, workers):
+    project.cases(
+        POOL
+        + "\n@pytest.mark.league_ab(role='imposter', episodes=20)\ndef test_imposter(ab):\n    ab.require()\n"
+    )
+    project.judge_here(*workers, "-v")
+    found = {
+        case["nodeid"].rpartition("::")[2]: case["results"][0]["judgement"]
+        for case in project.results()["cases"]
+    }
+    pool, other = found["test_pool"], found["test_imposter"]
+    assert (pool["family"], other["family"]) == (2, 2)
+    assert (pool["others"], other["others"]) == ([other["p_gate"]], [pool["p_gate"]])
+    assert pool["p_adjusted"] == pytest.approx(2 * pool["p_gate"])
+    assert any("2 claims are tested together" in notice for notice in project.results()["notices"])
+    project.judge_here(*workers, "-k", "imposter")
+    again = project.results()["cases"][0]["results"][0]["judgement"]
+    assert again["others"] == other["others"]  # it is judged among those it was posted with
+    assert project.posted == 6
+
+
+def test_a_deselected_pool_counts_as_1(project):
+    project.cases(
+        POOL + "\n@pytest.mark.league_ab(role='crew', episodes=20)\ndef test_crew(ab):\n    ab.require()\n"
+    )
+    project.judge_here("-k", "crew")
+    (judged,) = (case["results"][0]["judgement"] for case in project.results()["cases"])
+    assert judged["others"] == [1.0]
+    assert project.posted == 2
+
+
+def test_its_verdict_follows_again_from_its_evidence_file(project):
+    project.cases(POOL).judge_here()
+    with Ledger.open(project.home, clock=SystemClock(), owner=Owner.current("t")) as ledger:
+        content = json.loads(json.dumps(export(ledger, project.results()["run_id"]), allow_nan=False))
+    assert verify(content) == []
+    block = content["comparisons"][0]["blocks"]["candidate.1"][0]
+    for episode in block["evidence"]["episodes"]:
+        episode["results"]["win"] = [not won for won in episode["results"]["win"]]
+    changed = {one.what for one in verify(content)}
+    assert {"sha256", "diff", "fixed.p"} <= changed
