@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.cli import INCOMPLETE, run_files
+from pytest_evalharness.cli import INCOMPLETE, run_files, run_play
 from pytest_evalharness.cli.home import add_home, connected, home_of, no_ledger, opened
 from pytest_evalharness.errors import UsageError
 
@@ -46,6 +46,7 @@ def add_to(commands: Any) -> None:
     look.add_argument("--yes", action="store_true", help="look even if the overlap rule takes over for good")
     look.set_defaults(run=run_look)
     run_files.add_to(inner)
+    run_play.add_to(inner)
 
 
 # ----------------------------------------------------------------------- ls

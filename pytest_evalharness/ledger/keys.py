@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import secrets
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from pytest_evalharness.base.files import canonical_json
@@ -49,3 +51,8 @@ def new_token(entropy: Callable[[int], bytes] = os.urandom) -> str:
         entropy: returns that many random bytes.
     """
     return "evh-" + base64.b32encode(entropy(_NONCE_BYTES)).decode("ascii").lower()
+
+
+def new_run_id() -> str:
+    """A run's name: it sorts by time and is unique on a machine."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"

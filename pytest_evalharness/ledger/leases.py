@@ -22,7 +22,7 @@ class Lease:
 
     Every step raises `LeaseLost` if somebody else has taken the block over meanwhile (then stop and read the
     journal), `IllegalTransition` if the table of states does not have it, and `JournalUnavailable` if it
-    cannot be written down. The steps that end the work (`finish`, `fail`, `refused`, `cancelled`, `abandon`)
+    cannot be written down. The steps that end the work (`finish`, `fail`, `refused`, `cancelled`, `withdrawn`, `abandon`)
     end the lease too.
     """
 
@@ -103,6 +103,10 @@ class Lease:
     def cancelled(self, error: EvalHarnessError) -> Block:
         """Save that it was cancelled on the server: running → cancelled."""
         return self._end(BlockState.CANCELLED, frm=BlockState.RUNNING, error=error)
+
+    def withdrawn(self, error: EvalHarnessError) -> Block:
+        """Save that it is never to be posted: planned → cancelled."""
+        return self._end(BlockState.CANCELLED, frm=BlockState.PLANNED, error=error)
 
     def abandon(self, error: EvalHarnessError) -> Block:
         """Stop waiting for it: running → abandoned. It may go on at the server; a later session may reopen it."""

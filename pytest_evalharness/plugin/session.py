@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -259,9 +258,9 @@ def _make(folder: Path) -> None:
 
 def new_run_id() -> str:
     """A name that sorts by time and is unique on a machine."""
-    import secrets
+    from pytest_evalharness.ledger.keys import new_run_id as made
 
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    return made()
 
 
 _SESSION = pytest.StashKey[EvalSession]()

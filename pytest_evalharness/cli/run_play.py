@@ -1,0 +1,207 @@
+"""`evalharness runs resume | cancel`: an unfinished run brought to its end, one way or the other."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED
+from pytest_evalharness.cli.home import add_home, connected, home_of, no_ledger, opened
+from pytest_evalharness.errors import EvalHarnessError
+
+if TYPE_CHECKING:
+    from pytest_evalharness.league.kept import Kept
+    from pytest_evalharness.league.run import LeagueRun
+    from pytest_evalharness.ledger.journal import Ledger
+    from pytest_evalharness.ledger.runs import RunRecord
+    from pytest_evalharness.observatory.client import Observatory
+
+_MET, _NOT_MET, _CANNOT_TELL, _UNTRUSTWORTHY = 0, 1, 10, 11
+_WORST_FIRST = (_NOT_MET, _UNTRUSTWORTHY, _CANNOT_TELL, _MET)
+
+
+def add_to(inner: Any) -> None:
+    """Add these subcommands to `runs`."""
+    resume = inner.add_parser(
+        "resume",
+        help="play an unfinished run to its end and judge it",
+        description="Go on with a run that was interrupted: wait for what was posted, post what was not, judge every comparison. Nothing "
+        "is posted twice. The same pytest command does the same. Exit codes: 0 every claim is met, 1, 10, 11 as pytest's.",
+    )
+    resume.add_argument("run_id", metavar="RUN", help="the run's id (evalharness runs ls)")
+    add_home(resume)
+    resume.set_defaults(run=run_resume)
+    cancel = inner.add_parser(
+        "cancel",
+        help="end what a run has not finished",
+        description="Withdraw what was not posted, ask the server to cancel what was, and say what goes on. Exit code 0 if nothing goes "
+        "on, 1 if something does.",
+    )
+    cancel.add_argument("run_id", metavar="RUN", help="the run's id")
+    add_home(cancel)
+    cancel.set_defaults(run=run_cancel)
+
+
+@contextmanager
+def _found(parsed: argparse.Namespace) -> Iterator[tuple[Ledger, RunRecord, list[Kept], Path]]:
+    """The ledger, the run that was named, and its comparisons.
+
+    Raises:
+        UsageError: there is no such run.
+    """
+    from pytest_evalharness.league.kept import Kept
+    from pytest_evalharness.league.pool_runs import named_runs
+
+    home = home_of(parsed)
+    with opened(home) as ledger:
+        if ledger is None:
+            raise no_ledger(home)
+        (run,) = named_runs(ledger, [parsed.run_id])
+        yield ledger, run, [Kept.read(ledger, one) for one in run.comparisons], home
+
+
+def _new_session() -> str:
+    from pytest_evalharness.ledger.keys import new_run_id
+
+    return new_run_id()
+
+
+# ------------------------------------------------------------------- cancel
+
+
+def run_cancel(parsed: argparse.Namespace) -> int:
+    """Cancel a run.
+
+    Raises:
+        EvalHarnessError: there is no such run, or the server cannot be reached.
+    """
+    from pytest_evalharness.league.cancelling import Fate, cancel
+
+    with _found(parsed) as (ledger, run, kept, home):
+        open_ones = [one for one in kept if not _over(one)]
+        if not open_ones:
+            print("every request of this run has ended; there is nothing to cancel")
+            return 0
+        goes_on = 0
+        with connected(run, home) as observatory:
+            for one in open_ones:
+                for ended in cancel(ledger, observatory, one, session=_new_session()):
+                    goes_on += ended.fate in {Fate.GOES_ON, Fate.UNKNOWN, Fate.IN_USE}
+                    request = f" {printable(ended.request_id)}" if ended.request_id else ""
+                    why = f": {printable(ended.why, 300)}" if ended.why else ""
+                    print(f"{one.name}: {ended.side}{request} {ended.fate}{why}")
+    print("episodes that run already are played to their end; no further one is started")
+    return INCOMPLETE if goes_on else 0
+
+
+def _over(kept: Kept) -> bool:
+    return all(block.settled and block.state.value != "abandoned" for block in kept.blocks)
+
+
+# ------------------------------------------------------------------- resume
+
+
+def run_resume(parsed: argparse.Namespace) -> int:
+    """Play a run to its end.
+
+    Raises:
+        EvalHarnessError: there is no such run, or the server cannot be reached.
+    """
+    with _found(parsed) as (ledger, run, kept, home):
+        if not kept:
+            print("this run has asked for no comparison; there is nothing to go on with")
+            return 0
+        with connected(run, home) as observatory:
+            return _play(ledger, observatory, run, kept, home)
+
+
+def _play(ledger: Ledger, observatory: Observatory, run: RunRecord, kept: Sequence[Kept], home: Path) -> int:
+    league, show = _league(ledger, observatory, run, home)
+    try:
+        for one in kept:
+            league.add(one.comparison.case_name, one.plan)
+        codes = [_conclude(league, one, show) for one in kept]
+    except KeyboardInterrupt:
+        print(
+            f"interrupted; what was posted goes on at the server, and evalharness runs resume {printable(run.id)} goes on with it",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    finally:
+        league.close()
+    return next(code for code in _WORST_FIRST if code in codes)
+
+
+def _conclude(league: LeagueRun, kept: Kept, show: Callable[[], None]) -> int:
+    """Wait for one comparison and print what came of it."""
+    from pytest_evalharness.league.pool_plan import PoolPlan
+    from pytest_evalharness.verdict.words import Decision
+
+    case = kept.comparison.case_name
+    try:
+        result: Any = league.pool_result(case) if isinstance(kept.plan, PoolPlan) else league.result(case)
+        told = [result.headline, *result.lines()]
+        decision = result.judgement.decision
+    except EvalHarnessError as error:
+        show()
+        print(f"\n{kept.name}\n{error}")
+        return _UNTRUSTWORTHY
+    show()
+    print(f"\n{kept.name}")
+    for line in told:
+        print(printable(line, 1000))
+    return {
+        Decision.MET: _MET,
+        Decision.NOT_MET: _NOT_MET,
+        Decision.CANNOT_TELL: _CANNOT_TELL,
+        Decision.UNTRUSTWORTHY: _UNTRUSTWORTHY,
+    }[decision]
+
+
+def _league(
+    ledger: Ledger, observatory: Observatory, run: RunRecord, home: Path
+) -> tuple[LeagueRun, Callable[[], None]]:
+    """The runner, with the settings of the run that it goes on with; and what shows how far it has come."""
+    from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.base.events import EventLog, EventReader
+    from pytest_evalharness.league.run import LeagueRun, RunOptions
+    from pytest_evalharness.report import progress
+
+    session = _new_session()
+    folder = home / "runs" / session
+    folder.mkdir(parents=True, exist_ok=True)
+    events = EventLog(folder / "events.jsonl")
+    reader = EventReader(events.path)
+
+    def show() -> None:
+        for event in reader.new():
+            if progress.is_change(event):
+                print(f"evalharness: {progress.line(event)}", file=sys.stderr)
+
+    asked = run.info.get("settings", {})
+    ledger.start_run(session, {**run.info, "resumes": run.id})
+    options = RunOptions(
+        run_id=session,
+        notes=str(asked.get("notes") or ""),
+        fresh=False,
+        queue_budget=float(asked.get("queue_budget") or 7200.0),
+        stall_grace=asked.get("stall_grace"),
+        total_budget=asked.get("total_budget"),
+    )
+    league = LeagueRun(
+        ledger=ledger,
+        observatory=observatory,
+        clock=SystemClock(),
+        events=events,
+        options=options,
+        stop=threading.Event(),
+        on_wait=show,
+        on_notice=lambda notice: print(f"note: {printable(notice, 1000)}", file=sys.stderr),
+    )
+    return league, show
