@@ -76,7 +76,7 @@ def run_show(parsed: argparse.Namespace) -> int:
             raise no_ledger(home)
         (run,) = named_runs(ledger, [parsed.run_id])
         print(f"{printable(run.id)}  {printable(run.server)}")
-        judged = {one.id: verdict for one, verdict in ledger.judged_in(run.id)}
+        judged = {one.id: verdict.judgement for one, verdict in ledger.judged_in(run.id)}
         for comparison_id in run.comparisons:
             kept = Kept.read(ledger, comparison_id)
             print(f"\n{kept.name}")

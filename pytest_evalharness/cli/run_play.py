@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED
+from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED, whole
 from pytest_evalharness.cli.home import add_home, connected, home_of, no_ledger, opened
-from pytest_evalharness.errors import EvalHarnessError
+from pytest_evalharness.errors import EvalHarnessError, UsageError
 
 if TYPE_CHECKING:
     from pytest_evalharness.league.kept import Kept
@@ -37,6 +37,20 @@ def add_to(inner: Any) -> None:
     resume.add_argument("run_id", metavar="RUN", help="the run's id (evalharness runs ls)")
     add_home(resume)
     resume.set_defaults(run=run_resume)
+    extend = inner.add_parser(
+        "extend",
+        help="add games to comparisons that could not tell",
+        description="Post more games of a run's inconclusive comparisons on the identical set-up, and judge all of them together. Whoever "
+        "extends has seen the results: under a rule for one look (score, newcombe, exact, group_sequential) the overlap rule decides for "
+        "good from then on. Exit codes as of resume.",
+    )
+    extend.add_argument("run_id", metavar="RUN", help="the run's id")
+    add_home(extend)
+    extend.add_argument(
+        "--num", type=whole(1), default=30, metavar="N", help="games an arm, or pairs, to add (%(default)s)"
+    )
+    extend.add_argument("--case", metavar="NODEID", help="only this case's comparison")
+    extend.set_defaults(run=run_extend)
     cancel = inner.add_parser(
         "cancel",
         help="end what a run has not finished",
@@ -102,6 +116,49 @@ def run_cancel(parsed: argparse.Namespace) -> int:
 
 def _over(kept: Kept) -> bool:
     return all(block.settled and block.state.value != "abandoned" for block in kept.blocks)
+
+
+# ------------------------------------------------------------------- extend
+
+
+def run_extend(parsed: argparse.Namespace) -> int:
+    """Extend a run's inconclusive comparisons, and judge them again.
+
+    Raises:
+        EvalHarnessError: there is no such run or case, nothing can be extended, or the server cannot be reached.
+    """
+    from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.league.extending import extend
+    from pytest_evalharness.league.kept import Kept
+
+    with _found(parsed) as (ledger, run, kept, home):
+        chosen = _inconclusive(run, kept, parsed.case)
+        with connected(run, home) as observatory:
+            for one in chosen:
+                extend(ledger, observatory, one, parsed.num, run_id=run.id, now=SystemClock().now())
+                print(
+                    f"{one.name}: {parsed.num} more games an arm; this is a look, and it is counted",
+                    file=sys.stderr,
+                )
+            again = [Kept.read(ledger, one.comparison.id) for one in chosen]
+            return _play(ledger, observatory, run, again, home)
+
+
+def _inconclusive(run: RunRecord, kept: Sequence[Kept], case: str | None) -> list[Kept]:
+    """What is to be extended: the named case's comparison, or all that could not tell."""
+    if case is not None:
+        found = [one for one in kept if one.comparison.case_name == case]
+        what = f"run {printable(run.id)} has no case {printable(case)}"
+    else:
+        found = [
+            one for one in kept if one.judgement is not None and one.judgement["verdict"] == "inconclusive"
+        ]
+        what = f"run {printable(run.id)} has no inconclusive comparison"
+    if not found:
+        raise UsageError(
+            what, not_done="nothing was submitted", next_step=f"evalharness runs show {printable(run.id)}"
+        )
+    return found
 
 
 # ------------------------------------------------------------------- resume

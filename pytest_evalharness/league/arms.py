@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pytest_evalharness.league.blocks import BlockSpec, block_specs
@@ -74,6 +74,15 @@ class Arm:
             "body": dict(self.body),
             "blocks": [asdict(block) for block in self.blocks],
         }
+
+    def extended(self, blocks: Sequence[BlockSpec]) -> Arm:
+        """The same arm with more requests."""
+        more = sum(block.episodes for block in blocks)
+        return replace(self, episodes=self.episodes + more, blocks=(*self.blocks, *blocks))
+
+    def only(self, blocks: Sequence[BlockSpec]) -> Arm:
+        """The same arm with other requests in place of its own."""
+        return replace(self, episodes=sum(block.episodes for block in blocks), blocks=tuple(blocks))
 
     @classmethod
     def from_json(cls, side: str, data: Mapping[str, Any]) -> Arm:

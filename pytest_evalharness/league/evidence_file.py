@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.league.arms import SIDES, Arm
+from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.blocks import blocks_of_look
-from pytest_evalharness.league.freeze import Frozen
+from pytest_evalharness.league.freeze import Frozen, arms_of
 from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.pool_result import judge_cases
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.roster import Roster
-from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.journal import Ledger, extended_side
 from pytest_evalharness.ledger.keys import digest
-from pytest_evalharness.ledger.records import Comparison
+from pytest_evalharness.ledger.records import Comparison, RecordedVerdict
 from pytest_evalharness.ledger.states import BlockState
 from pytest_evalharness.verdict.judgement import Judgement
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
@@ -74,7 +74,7 @@ def export(ledger: Ledger, run_id: str) -> dict[str, Any]:
     return {**content, _DIGEST: digest(content)}
 
 
-def _exported(ledger: Ledger, comparison: Comparison, judgement: Mapping[str, Any]) -> dict[str, Any]:
+def _exported(ledger: Ledger, comparison: Comparison, verdict: RecordedVerdict) -> dict[str, Any]:
     assert comparison.frozen is not None
     looks = ledger.looks.of(comparison.id)
     arms = {}
@@ -96,7 +96,8 @@ def _exported(ledger: Ledger, comparison: Comparison, judgement: Mapping[str, An
             {"position": look.position, "decided": look.decided, "looked_at": look.looked_at}
             for look in looks
         ],
-        "judgement": dict(judgement),
+        "judged_at": verdict.recorded_at,
+        "judgement": dict(verdict.judgement),
     }
 
 
@@ -136,11 +137,13 @@ def _judged(data: Mapping[str, Any]) -> Judgement | PooledJudgement:
     """The judgement of a comparison or of a pool, from nothing but the file."""
     others = data["judgement"]["others"]
     if "strata" not in data["plan"]:
-        plan = ComparisonPlan.from_json(data["plan"])
-        look = int(data["judgement"]["look"])
-        return _case(data, plan, data["frozen"], {side: data["blocks"][side] for side in SIDES}, look).judge(
-            others
-        )
+        # What was added after this verdict was no part of its evidence.
+        then = [one for one in data["frozen"].get("extensions", ()) if one["at"] <= data["judged_at"]]
+        frozen = {**data["frozen"], "extensions": then}
+        names = {side: [side, *(extended_side(side, n) for n in range(len(then)))] for side in SIDES}
+        blocks = {side: [block for name in names[side] for block in data["blocks"][name]] for side in SIDES}
+        plan, look = ComparisonPlan.from_json(data["plan"]), int(data["judgement"]["look"])
+        return _case(data, plan, frozen, blocks, look).judge(others)
     pool = PoolPlan.from_json(data["plan"])
     cases = [
         _case(
@@ -171,8 +174,10 @@ def _case(
         blocks: their requests, by side.
         read: which planned look this was, from 0.
     """
-    arms = {side: Arm.from_json(side, frozen["arms"][side]) for side in SIDES}
+    arms = arms_of(frozen)
     needed = {side: blocks_of_look(plan.declaration, read, len(arms[side].blocks)) for side in SIDES}
+    if frozen.get("extensions"):
+        needed = {side: len(arms[side].blocks) for side in SIDES}
     records = {
         side: ArmRecord.from_blocks(
             [block["evidence"] for block in blocks[side][: needed[side]]],
@@ -180,7 +185,8 @@ def _case(
         )
         for side in SIDES
     }
-    unplanned = sum(look["position"] is None for look in data["looks"])
+    looks = [look for look in data["looks"] if look["looked_at"] <= data["judged_at"]]
+    unplanned = sum(look["position"] is None for look in looks)
     return Case(plan, Frozen(Roster.from_json(frozen["roster"]), arms), records, read, unplanned)
 
 

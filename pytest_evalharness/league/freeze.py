@@ -13,11 +13,12 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import DeclarationChanged, EvalHarnessError, FieldUnavailable
 from pytest_evalharness.league.arms import SIDES, Arm, build_arm
+from pytest_evalharness.league.blocks import BlockSpec
 from pytest_evalharness.league.builds import require_different
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration, require_own_arms
 from pytest_evalharness.league.roster import Roster, division_of, no_longer_live, resolve_field
-from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.journal import Ledger, extended_side
 from pytest_evalharness.ledger.keys import arm_key, digest
 from pytest_evalharness.ledger.records import ArmSpec, Comparison
 from pytest_evalharness.observatory.client import Observatory
@@ -269,8 +270,24 @@ class Freezer:
 
 def frozen_of(comparison: Comparison, told: Mapping[str, Any]) -> Frozen:
     """What was frozen for two arms."""
+    return Frozen(Roster.from_json(told["roster"]), arms_of(told), comparison)
+
+
+def arms_of(told: Mapping[str, Any]) -> dict[str, Arm]:
+    """The two arms of a frozen comparison, with what was added to it later."""
     arms = {side: Arm.from_json(side, told["arms"][side]) for side in SIDES}
-    return Frozen(Roster.from_json(told["roster"]), arms, comparison)
+    for extension in told.get("extensions", ()):
+        more = [BlockSpec(**block) for block in extension["blocks"]]
+        arms = {side: arm.extended(more) for side, arm in arms.items()}
+    return arms
+
+
+def keys_of(comparison: Comparison, side: str) -> list[str]:
+    """The keys of a side's arm and of its extensions, in order."""
+    keys = [comparison.arms[side]]
+    while (more := extended_side(side, len(keys) - 1)) in comparison.arms:
+        keys.append(comparison.arms[more])
+    return keys
 
 
 def strata_of(comparison: Comparison, told: Mapping[str, Any]) -> list[Frozen]:

@@ -15,7 +15,7 @@ from pytest_evalharness.league.blocks import blocks_of_look
 from pytest_evalharness.league.context import Context
 from pytest_evalharness.league.drive import AT_ONCE, BlockDriver
 from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Judged, Settled
-from pytest_evalharness.league.freeze import Freezer, Frozen
+from pytest_evalharness.league.freeze import Freezer, Frozen, keys_of
 from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration
@@ -220,10 +220,12 @@ class LeagueRun:
     def _blocks(self, plan: ComparisonPlan, frozen: Frozen, look: int) -> dict[str, list[Block]]:
         """The blocks of each arm that a look reads."""
         assert frozen.comparison is not None
-        blocks = {side: self._ledger.blocks(frozen.comparison.arms[side]) for side in SIDES}
-        return {
-            side: rows[: blocks_of_look(plan.declaration, look, len(rows))] for side, rows in blocks.items()
-        }
+        found = {}
+        for side in SIDES:
+            first, *more = (self._ledger.blocks(key) for key in keys_of(frozen.comparison, side))
+            read = first[: blocks_of_look(plan.declaration, look, len(first))]
+            found[side] = [*read, *(block for rows in more for block in rows)]
+        return found
 
     def _take_work(self, plan: ComparisonPlan, frozen: Frozen, look: int) -> None:
         """Work on blocks that nobody alive works on; a block of one arm and its like of the other at one time."""

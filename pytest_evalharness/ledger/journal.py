@@ -15,7 +15,7 @@ from pytest_evalharness.ledger.access import Access
 from pytest_evalharness.ledger.families import Families, inherit
 from pytest_evalharness.ledger.keys import new_token, plan_key
 from pytest_evalharness.ledger.leases import Lease
-from pytest_evalharness.ledger.looks import Looks
+from pytest_evalharness.ledger.looks import Looks, note
 from pytest_evalharness.ledger.ownership import Liveness, Owner, ProcessLiveness
 from pytest_evalharness.ledger.questions import Questions, question_key
 from pytest_evalharness.ledger.records import (
@@ -33,7 +33,7 @@ from pytest_evalharness.ledger.runs import Runs
 from pytest_evalharness.ledger.states import BlockState, LeaseLost, check
 from pytest_evalharness.ledger.storage import BUSY_SECONDS, Storage
 
-__all__ = ["Lease", "LeaseLost", "Ledger"]
+__all__ = ["Lease", "LeaseLost", "Ledger", "extended_side"]
 
 _GIVEN = "SELECT value_json FROM once WHERE kind = ? AND key = ?"
 _GIVE = "INSERT OR REPLACE INTO once VALUES (?, ?, 'done', NULL, NULL, NULL, ?)"
@@ -238,6 +238,44 @@ class Ledger:
                 run(sql, dump(dict(frozen)), comparison_id)
             return _comparison(run, comparison_id)
 
+    def extend(
+        self,
+        comparison_id: str,
+        number: int,
+        extension: Mapping[str, Any],
+        arms: Mapping[str, ArmSpec],
+        *,
+        run_id: str,
+    ) -> Comparison:
+        """Lay down more games of a frozen comparison whose results were seen, and write that look down with them.
+
+        Args:
+            comparison_id: which one.
+            number: how many extensions it has so far; if it has more by now, somebody was faster and nothing is done.
+            extension: what it adds, JSON; kept with what was frozen.
+            arms: the further arm of each side; it stands beside the first one as `candidate+1`, `baseline+1`, and so on.
+            run_id: the run that asks.
+
+        Raises:
+            KeyError: there is no such comparison.
+            JournalUnavailable: it cannot be written down; nothing is posted then.
+        """
+        with self._storage.transaction() as run:
+            frozen = _comparison(run, comparison_id).frozen
+            assert frozen is not None
+            done = frozen.get("extensions", [])
+            if len(done) == number:
+                for side, arm in arms.items():
+                    self._lay(run, arm)
+                    sql = "INSERT INTO comparison_arms VALUES (?, ?, ?)"
+                    run(sql, comparison_id, extended_side(side, number), arm.arm_key)
+                told = dump({**frozen, "extensions": [*done, dict(extension)]})
+                run("UPDATE comparisons SET frozen_json = ? WHERE comparison_id = ?", told, comparison_id)
+                note(
+                    run, comparison_id, {"extended_by": extension}, run_id=run_id, at=self._access.clock.now()
+                )
+            return _comparison(run, comparison_id)
+
     def _lay(self, run: Run, arm: ArmSpec) -> None:
         now = self._access.clock.now()
         sql = "INSERT INTO arms VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
@@ -352,7 +390,7 @@ class Ledger:
                     self._access.clock.now(),
                 )
 
-    def judged_in(self, run_id: str) -> list[tuple[Comparison, dict[str, Any]]]:
+    def judged_in(self, run_id: str) -> list[tuple[Comparison, RecordedVerdict]]:
         """The comparisons that a run judged, each with the last verdict it came to, in the order of the first."""
         sql = (
             "SELECT comparison_id, MIN(verdict_id) AS first, MAX(verdict_id) AS last FROM verdicts WHERE run_id = ? "
@@ -361,18 +399,18 @@ class Ledger:
         found = []
         for row in self._storage.read(sql, run_id):
             last = self._storage.read("SELECT * FROM verdicts WHERE verdict_id = ?", row["last"])[0]
-            found.append((self.comparison(row["comparison_id"]), whole(last["judgement_json"])))
+            found.append((self.comparison(row["comparison_id"]), _verdict(last)))
         return found
 
     def verdicts(self, comparison_id: str) -> list[RecordedVerdict]:
         """What was concluded from a comparison, oldest first."""
         sql = "SELECT * FROM verdicts WHERE comparison_id = ? ORDER BY verdict_id"
-        return [
-            RecordedVerdict(
-                row["comparison_id"], row["run_id"], whole(row["judgement_json"]), row["recorded_at"]
-            )
-            for row in self._storage.read(sql, comparison_id)
-        ]
+        return [_verdict(row) for row in self._storage.read(sql, comparison_id)]
+
+
+def extended_side(side: str, number: int) -> str:
+    """Under which name an extension's arm stands: the first one's `number` is 0."""
+    return f"{side}+{number + 1}"
 
 
 _STOP = """
@@ -383,6 +421,12 @@ AND NOT EXISTS (
     AND NOT EXISTS (SELECT 1 FROM looks WHERE looks.comparison_id = other.comparison_id AND decided = 1)
 )
 """
+
+
+def _verdict(row: sqlite3.Row) -> RecordedVerdict:
+    return RecordedVerdict(
+        row["comparison_id"], row["run_id"], whole(row["judgement_json"]), row["recorded_at"]
+    )
 
 
 def _decided(run: Run, comparison_id: str) -> bool:

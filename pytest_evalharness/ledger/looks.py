@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_evalharness.base.database import Run
 from pytest_evalharness.ledger.access import Access
 from pytest_evalharness.ledger.records import dump, whole
 
@@ -62,11 +63,7 @@ class Looks:
             JournalUnavailable: it cannot be written down.
         """
         with self._access.storage.transaction() as run:
-            sql = (
-                "INSERT INTO looks (comparison_id, position, decided, seen_json, run_id, looked_at) "
-                "VALUES (?, NULL, 0, ?, ?, ?)"
-            )
-            run(sql, comparison_id, dump(dict(seen)), run_id, self._access.clock.now())
+            note(run, comparison_id, seen, run_id=run_id, at=self._access.clock.now())
 
     def of(self, comparison_id: str) -> list[Look]:
         """All looks at a comparison, oldest first."""
@@ -82,3 +79,12 @@ class Looks:
             )
             for row in self._access.storage.read(sql, comparison_id)
         ]
+
+
+def note(run: Run, comparison_id: str, seen: Mapping[str, Any], *, run_id: str, at: float) -> None:
+    """Write down a look that nobody planned, in a transaction that does more."""
+    sql = (
+        "INSERT INTO looks (comparison_id, position, decided, seen_json, run_id, looked_at) "
+        "VALUES (?, NULL, 0, ?, ?, ?)"
+    )
+    run(sql, comparison_id, dump(dict(seen)), run_id, at)
