@@ -13,5 +13,6 @@ pytest_plugins = (
     "pytest_evalharness.plugin.fixtures",
     "pytest_evalharness.plugin.summary",
     "pytest_evalharness.plugin.github",
+    "pytest_evalharness.plugin.reruns",
     "pytest_evalharness.plugin.workers",
 )
