@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.errors import Untrustworthy
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.harvest import episode_record
 from pytest_evalharness.league.kept import Kept, Part
 from pytest_evalharness.league.records import EpisodeRecord, Outcome
+from pytest_evalharness.league.trust import seating_problem
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
 from pytest_evalharness.observatory.client import Observatory
@@ -109,15 +111,31 @@ def look(
 def _seen(ledger: Ledger, observatory: Observatory, part: Part, alpha: float, clock: Clock) -> PartSeen:
     arms = []
     for side, key in zip(SIDES, part.arm_keys or ("", ""), strict=True):
-        outcomes = [
-            episode.outcome(part.plan.tested_seat)
-            for block in ledger.blocks(key)
-            for episode in _episodes(observatory, block, clock)
-        ]
+        episodes = [one for block in ledger.blocks(key) for one in _episodes(observatory, block, clock)]
+        _require_seats(part, side, episodes)
+        outcomes = [episode.outcome(part.plan.tested_seat) for episode in episodes]
         wins, losses = outcomes.count(Outcome.WIN), outcomes.count(Outcome.LOSS)
         arms.append(ArmSeen(part.plan.label(side), wins, wins + losses, part.plan.episodes))
     intervals = [wilson(arm.wins, arm.finished, alpha) for arm in arms]
     return PartSeen(part.name, arms[0], arms[1], rules.separation(intervals[0], intervals[1]))
+
+
+def _require_seats(part: Part, side: str, episodes: Sequence[EpisodeRecord]) -> None:
+    """Refuse to show what cannot be believed.
+
+    Raises:
+        Untrustworthy: somebody sat where nobody had placed him.
+    """
+    if part.frozen is None:
+        return
+    for episode in episodes:
+        problem = seating_problem(part.frozen.arms[side], episode) if episode.results is not None else ""
+        if problem:
+            raise Untrustworthy(
+                f"{part.name or side}: players did not sit where they were placed ({episode.id}: {problem})",
+                not_done="nothing is shown and no look was written down: nothing can be read from such games",
+                next_step="evalharness runs cancel RUN, then find out why before anything else is posted",
+            )
 
 
 def _episodes(observatory: Observatory, block: Block, clock: Clock) -> Iterator[EpisodeRecord]:

@@ -186,6 +186,20 @@ class FamilyJudge:
         )
         for note in self._notes(family, self._plan):
             self._notice(note)
+        elsewhere = {
+            one.comparison
+            for one in family.tested
+            if one.comparison is not None and not self._is_of(one.comparison, family.id)
+        }
+        if elsewhere:
+            self._notice(
+                f"{_claims(len(elsewhere))} of these {'was' if len(elsewhere) == 1 else 'were'} posted in another family, "
+                "and stay judged in that one"
+            )
+
+    def _is_of(self, comparison_id: str, family_id: str) -> bool:
+        found = self._ledger.families.of_comparison(comparison_id)
+        return found is not None and found.id == family_id
 
     def _wider(self) -> Family | None:
         """The latest family of another run that has everything this run collected."""
@@ -208,8 +222,11 @@ class FamilyJudge:
                 f"a narrower path is a narrower family: this run collected {_claims(tested)}, "
                 f"run {wider.run_id} tested {len(wider.tested)} together"
             )
-        elif plan.collected_under and tested > 1:
-            yield f"the family is what was collected under {plan.collected_under}: a narrower path is a narrower family"
+        elif plan.collected_under:
+            yield (
+                f"the family is what was collected under {plan.collected_under} ({_claims(tested)}): "
+                "a narrower path is a narrower family"
+            )
 
     # -------------------------------------------------------------- judging
 
@@ -251,6 +268,8 @@ class FamilyJudge:
         if family is None:
             return Settled(alone)
         own = family.member(comparison_id, case)
+        if own is not None and own.standing is Standing.GUARD:
+            return Settled(_guarded(family, own, alone, judge))
         if own is not None and own.standing is not Standing.MEMBER:
             return Settled(alone)
         together = Together(family, family.run_id == self._run_id, self.size())
@@ -298,6 +317,21 @@ class FamilyJudge:
             if own is not None and own.id == family.id:
                 return case
         return None
+
+
+def _guarded(
+    family: Family, own: Member, alone: Judged, judge: Callable[[Sequence[float]], Judged]
+) -> Judged:
+    """A guard's judgement: its margin is judged by itself, and a direction must stand beside every other claim.
+
+    Else a guard with a margin that nothing could miss would be a way to have a direction without the family.
+    """
+    claims = [
+        one for one in family.members if one.standing in {Standing.MEMBER, Standing.GUARD} and one is not own
+    ]
+    if not claims or family.method is Method.NONE or alone.verdict is Verdict.UNTRUSTWORTHY:
+        return alone
+    return judge([1.0] * len(claims))
 
 
 def _others(family: Family, comparison_id: str, case: str) -> list[Member] | None:

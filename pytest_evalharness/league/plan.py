@@ -156,7 +156,8 @@ class ComparisonPlan:
             "candidate": {str(seat): name for seat, name in sorted(self.candidate.items())},
             "baseline": {str(seat): name for seat, name in sorted(self.baseline.items())},
             "opponents": list(self.opponents),
-            "top_n": self.top_n,
+            # How far down the ranking may be looked changes nothing where the first of it fill the seats.
+            "top_n": max(1, self.seats_from_ranking),
             "episodes": self.episodes,
             "ticks": self.ticks,
             "config": dict(self.config),

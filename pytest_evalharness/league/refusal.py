@@ -80,4 +80,8 @@ def _again(judgement: Judgement | PooledJudgement) -> str:
             "run again with --eval-fresh: chance alone raises an alarm now and then (evalharness calibrate tells how "
             "often); if it comes again, the two arms are not treated alike"
         )
+    if any(reason.reason is Reason.DUPLICATES for reason in judgement.reasons):
+        if judgement.aa and judgement.declaration.pairing is not None:
+            return "leave pairing out of an A/A run: one build plays the same games from the same seeds"
+        return 'take the fixed seed out of config (pairing="seed" gives each pair one of its own), then run with --eval-fresh'
     return "run again with --eval-fresh"

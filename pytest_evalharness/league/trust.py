@@ -44,6 +44,8 @@ def findings(
         found += _copies(side, records[side])
         if paired:
             found += _seeds(side, records[side])
+        else:
+            found += _one_seed(side, arms[side], records[side])
     if paired:
         found += _seed_sets(records)
     found += _versions(records)
@@ -168,6 +170,22 @@ def _seeds(side: str, record: ArmRecord) -> Iterable[Finding]:
             + _some(f"{episode.id}: {problem}" for episode, problem in wrong),
             side,
             _ids(episode for episode, _ in wrong),
+        )
+
+
+def _one_seed(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
+    """Where one seed was asked for, every game says that it had it: else copies could pass for different games."""
+    asked = arm.body["game_config_overrides"].get("seed", -1)
+    if not isinstance(asked, int) or asked < 0:
+        return
+    wrong = [one for one in record.episodes if one.results is not None and one.seed not in {asked, None}]
+    if wrong:
+        yield Finding(
+            Reason.SEEDS,
+            f"{side}: {len(wrong)} of {len(record.episodes)} episodes, "
+            + _some(f"{one.id}: seed {one.seed} instead of {asked}" for one in wrong),
+            side,
+            _ids(wrong),
         )
 
 

@@ -402,6 +402,20 @@ class Ledger:
             found.append((self.comparison(row["comparison_id"]), _verdict(last)))
         return found
 
+    def judged_before(self, at: float) -> list[tuple[Comparison, RecordedVerdict]]:
+        """The comparisons that were begun before some time and have been judged, oldest first, with their last verdicts."""
+        sql = (
+            "SELECT comparison_id, MAX(verdict_id) AS last FROM comparisons JOIN verdicts USING (comparison_id) "
+            "WHERE created_at < ? GROUP BY comparison_id ORDER BY created_at, comparison_id"
+        )
+        return [
+            (
+                self.comparison(row["comparison_id"]),
+                _verdict(self._storage.read("SELECT * FROM verdicts WHERE verdict_id = ?", row["last"])[0]),
+            )
+            for row in self._storage.read(sql, at)
+        ]
+
     def verdicts(self, comparison_id: str) -> list[RecordedVerdict]:
         """What was concluded from a comparison, oldest first."""
         sql = "SELECT * FROM verdicts WHERE comparison_id = ? ORDER BY verdict_id"

@@ -240,6 +240,10 @@ class Counter:
                 self.tally.untrustworthy += 1
             else:
                 self.tally.failed += 1
+        elif report.skipped and outcome_of(report) == UNTRUSTWORTHY:
+            self.tally.untrustworthy += (
+                1  # an expected failure is a claim not met; no evidence is none, expected or not
+            )
         elif report.skipped and (outcome_of(report) == INCONCLUSIVE or report.nodeid in self.tally.collected):
             self.tally.inconclusive += 1  # a claim that was skipped, or expected to fail, was not met either
 

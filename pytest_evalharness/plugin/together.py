@@ -93,9 +93,13 @@ def _member(made: Sequence[tuple[str, Declaration | None]], selected: Collection
 
 
 def _narrowed(config: pytest.Config) -> str:
-    """The paths that the command names; empty where it leaves them to the configuration."""
+    """What the command collects less than everything by; empty where it leaves that to the configuration."""
     named = {(config.invocation_params.dir / arg).resolve() for arg in config.args if "::" not in arg}
     whole = len(named) == len(config.args) and named <= {config.rootpath.resolve()}
-    if whole or config.args == config.getini("testpaths"):
-        return ""
-    return " ".join(config.args)
+    words = [] if whole or config.args == config.getini("testpaths") else list(config.args)
+    for option in ("ignore", "ignore_glob"):
+        for path in config.getoption(option, default=None) or ():
+            words.append(f"--{option.replace('_', '-')} {path}")
+    if config.getoption("lf", default=False):
+        words.append("--lf")
+    return " ".join(words)

@@ -203,7 +203,8 @@ def outputs(values: Mapping[str, str], *, delimiter: str) -> str:
 
 
 def _output(name: str, value: str, delimiter: str) -> str:
-    if "\n" not in value and "\r" not in value:
+    value = value.replace("\r\n", "\n").replace("\r", "\n")  # a lone one would run into the line's own end
+    if "\n" not in value:
         return f"{name}={value}\n"
     if delimiter in value:
         raise ValueError(f"the value of {name} holds the delimiter that is to end it")

@@ -8,6 +8,10 @@ from typing import Any
 from pytest_evalharness.report.model import MANY, SCOPE, requests_told, stratum_counts
 
 PREFIX = "evalharness."
+_EFFECT = (
+    "separated", "effect", "ci_low", "ci_high", "p", "p_gate", "p_adjusted", "strata", "wins_candidate", "wins_baseline",
+)  # fmt: skip
+"""From these an effect could be read."""
 
 
 def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
@@ -26,7 +30,7 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         "verdict": judged["verdict"],
         "decision": judged["decision"],
         "claim": declared["claim"],
-        "rule": declared["rule"],
+        "rule": judged.get("rule", declared["rule"]),
         "reason": " ".join(reason["reason"] for reason in judged["reasons"]),
         "separated": judged.get("separated"),
         "effect": judged["diff"],
@@ -50,7 +54,7 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         "run": run_id,
     }
     if judged["verdict"] == "untrustworthy":
-        for hidden in ("separated", "effect", "ci_low", "ci_high", "p", "p_gate", "p_adjusted", "strata"):
+        for hidden in _EFFECT:
             values[hidden] = None  # nothing is said about an effect that cannot be believed
     return [(PREFIX + name, _word(value)) for name, value in values.items()]
 

@@ -62,7 +62,7 @@ def _strata(judged: Mapping[str, Any]) -> list[str]:
             f"configuration {markdown(stratum['name'], _WIDE)}",
             "",
             "",
-            *map(_arm, arms),
+            *(_arm(arm, trusted=judged["verdict"] != "untrustworthy") for arm in arms),
             effect,
             "",
         ]
@@ -70,17 +70,20 @@ def _strata(judged: Mapping[str, Any]) -> list[str]:
     return rows
 
 
-def _arm(arm: Mapping[str, Any]) -> str:
+def _arm(arm: Mapping[str, Any], *, trusted: bool) -> str:
+    """An arm and its counts; of what cannot be believed only how many games there were."""
+    if not trusted:
+        return f"{markdown(arm['label'])}, {arm['finished']} games"
     return f"{markdown(arm['label'])} {arm['wins']}/{arm['finished']}"
 
 
 def _cells(judged: Mapping[str, Any]) -> str:
-    pooled = "strata" in judged
+    pooled, trusted = "strata" in judged, judged["verdict"] != "untrustworthy"
     arms = [
-        f"{arm['finished']} games" if pooled else _arm(arm)
+        f"{arm['finished']} games" if pooled else _arm(arm, trusted=trusted)
         for arm in (judged["candidate"], judged["baseline"])
     ]
-    shown = judged["verdict"] != "untrustworthy" and judged["diff"] is not None
+    shown = trusted and judged["diff"] is not None
     effect = f"{100 * judged['diff']:+.1f} pp" if shown else ""
     declared = judged["declaration"]
     low, high = judged["ci"]

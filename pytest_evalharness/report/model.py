@@ -139,6 +139,11 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
         told.append(
             "an A/A run: one build meets itself, the check for different builds was skipped, no edit was judged"
         )
+    declared = result["judgement"]["declaration"]["rule"]
+    if result["judgement"].get("rule", declared) != declared:
+        told.append(
+            f"results were looked at before all were in: judged by the overlap rule, not the declared {declared}"
+        )
     told += _of_another_family(result.get("family"))
     if result["evidence_age_seconds"] is not None:
         age = span(result["evidence_age_seconds"])
@@ -146,6 +151,12 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     if result["earlier"]:
         earlier = ", ".join(result["earlier"])
         told.append(f"attempt {result['attempt']}, a further look at the same question; earlier: {earlier}")
+    if result.get("elsewhere"):
+        *_, last = found = result["elsewhere"]
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        told.append(
+            f"these builds were compared in this seat before, by other questions: {last}{more}; a search finds something by chance"
+        )
     return told
 
 

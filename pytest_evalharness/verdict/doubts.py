@@ -18,8 +18,9 @@ def distrust(arms: Arms, sensitivity: Sensitivity) -> Iterable[Finding]:
     """What the counts show to be wrong with the run."""
     candidate, baseline = arms
     for role, arm in (("candidate", candidate), ("baseline", baseline)):
-        if arm.finished == 0:
-            yield Finding(Reason.NO_GAMES, f"0 of {arm.posted} finished", role)
+        if arm.finished == arm.charged:
+            lost = f", {arm.charged} lost by its own failure" if arm.charged else ""
+            yield Finding(Reason.NO_GAMES, f"0 of {arm.posted} finished{lost}", role)
         elif 10 * arm.missing > arm.posted:
             yield Finding(Reason.MISSING_OVER_LIMIT, f"{arm.missing} of {arm.posted}", role)
     if candidate.missing + baseline.missing and candidate.posted and baseline.posted:

@@ -120,7 +120,7 @@ def judge(
         log_evidence=counts.log_evidence(declaration.alpha) if standard.rule is Rule.ALWAYS_VALID else None,
         diff=diff,
         ci=_interval(standard, counts) if playable else _ANYTHING,
-        ci_margin=counts.interval(2.0 * declaration.alpha) if playable else _ANYTHING,
+        ci_margin=counts.interval(2.0 * standard.margin_alpha) if playable else _ANYTHING,
         p=counts.p() if playable else 1.0,
         p_exact=counted.reading.p_exact,
         p_gate=p_gate,

@@ -101,7 +101,8 @@ class Judgement:
         diff: Candidate's minus baseline's win rate, or None without games in both arms.
         ci: Interval for the difference at 1 - alpha (95 %): Newcombe's under the rule "newcombe", else the score
             interval (Miettinen-Nurminen, or Tango for pairs); under `group_sequential` at this look's bound.
-        ci_margin: Score interval for the difference at 1 - 2 alpha (90 %), on which margins are judged.
+        ci_margin: Score interval for the difference at 1 - 2 alpha (90 %), on which margins are judged; wider by the square
+            root of 2 in z after an unplanned look.
         p: The p-value that belongs to the score interval: N-1 score test, or McNemar for pairs.
         p_exact: Barnard's p-value where it had to agree (5 to 9 games; McNemar's mid-p for pairs) or to decide
             (the rule "exact"; McNemar's exact p for pairs), else None.

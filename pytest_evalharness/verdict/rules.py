@@ -136,7 +136,7 @@ def deciding(rule: Rule) -> RuleName:
 
 def margins(counts: Bounded, standard: Standard) -> Margins | None:
     """Where the 1 - 2 alpha interval lies, or None without a declared margin."""
-    return None if standard.margin is None else counts.margins(standard.margin, standard.alpha)
+    return None if standard.margin is None else counts.margins(standard.margin, standard.margin_alpha)
 
 
 def separation(candidate: tuple[float, float], baseline: tuple[float, float]) -> Separated:

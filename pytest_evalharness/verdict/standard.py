@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_evalharness.stats.normal import critical
+from pytest_evalharness.stats.normal import SQRT2, critical, two_sided
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.words import Rule
 
@@ -27,6 +27,7 @@ class Standard:
         looks: The planned looks, games an arm; empty for the single one.
         look: Which of them this is, from 0.
         spending: How alpha is spent over them.
+        moved: Whether an unplanned look made `overlap` take the declared rule's place.
     """
 
     rule: Rule
@@ -35,6 +36,7 @@ class Standard:
     looks: tuple[int, ...] = ()
     look: int = 0
     spending: SpendingName = "obrien_fleming"
+    moved: bool = False
 
     @classmethod
     def of(cls, declared: Declaration, *, look: int | None = None, unplanned: bool = False) -> Standard:
@@ -55,7 +57,14 @@ class Standard:
             raise ValueError(f"look must be 0 to {last}, got {look!r}")
         moved = unplanned and not declared.rule.survives_any_look
         rule = Rule.OVERLAP if moved else declared.rule
-        return cls(rule, declared.alpha, declared.margin, declared.looks, at, declared.spending.value)
+        return cls(rule, declared.alpha, declared.margin, declared.looks, at, declared.spending.value, moved)
+
+    @property
+    def margin_alpha(self) -> float:
+        """The one-sided level at which margins are judged: after an unplanned look as strict as `overlap` is."""
+        if not self.moved:
+            return self.alpha
+        return two_sided(SQRT2 * critical(2.0 * self.alpha)) / 2.0
 
     @property
     def information(self) -> tuple[float, ...]:

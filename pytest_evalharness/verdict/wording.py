@@ -100,7 +100,8 @@ def signed(value: float, digits: int) -> str:
 
 def score(arm: ArmEvidence) -> str:
     """Wins over finished games."""
-    return f"{arm.wins}/{arm.finished}"
+    failed = f" ({arm.charged} lost by its own failure)" if arm.charged else ""
+    return f"{arm.wins}/{arm.finished}{failed}"
 
 
 def claim_words(judgement: AnyJudgement) -> str:

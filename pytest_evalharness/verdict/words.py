@@ -237,7 +237,7 @@ _SENTENCES = {
     Reason.FAILED: "an arm failed on the server",
     Reason.SEATS: "players did not sit where they were placed",
     Reason.ROLES: "roles in the results are not the ones that were forced",
-    Reason.SEEDS: "the arms did not play the seeds they were paired by",
+    Reason.SEEDS: "games were not played with the seeds that were asked for",
     Reason.VERSIONS: "the arms did not play the same version of the game",
     Reason.CONFIG: "the arms did not play with the same settings",
     Reason.ROSTER: "the arms did not meet the same opponents",

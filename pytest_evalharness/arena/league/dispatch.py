@@ -188,8 +188,11 @@ class Dispatcher:
 
 def order_of(episode: Episode) -> Order:
     """What the workers have to know to play an episode."""
+    overrides = episode.request.overrides
+    if episode.request.marks.own_seeds:  # a seed among them would be obeyed by the game itself
+        overrides = {key: value for key, value in overrides.items() if key != "seed"}
     return Order(
-        overrides=episode.request.overrides,
+        overrides=overrides,
         seats=[(version.player.name, version.build) for version in episode.seats],
         seed=episode.seed,
     )

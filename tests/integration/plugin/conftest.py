@@ -11,6 +11,7 @@ import pytest
 import scipy.special  # before any run in this process: numpy's parts cannot be imported a second time
 import yaml
 
+from pytest_evalharness.league import run as league_run  # likewise: words compare by identity
 from pytest_evalharness.observatory.embedded import EmbeddedServer
 from pytest_evalharness.settings import PAGE_LEAGUE
 
@@ -22,6 +23,7 @@ def test_crew(ab):
     ab.require()
 """
 assert scipy.special
+assert league_run
 UNUSED = ("hypothesispytest", "anyio", "timeout")
 """Plugins that cost every subprocess up to a second and have no part in these tests."""
 

@@ -345,5 +345,5 @@ def test_without_any_such_family_what_was_collected_is_all_there_is(ledger):
 def test_the_paths_that_narrowed_a_collection_are_told(ledger):
     session = Session(ledger, "r1", {"a": CLEAR, "b": CLEAR}, collected_under="evals/a.py").fix()
     assert session.notes[-1] == (
-        "the family is what was collected under evals/a.py: a narrower path is a narrower family"
+        "the family is what was collected under evals/a.py (2 claims): a narrower path is a narrower family"
     )

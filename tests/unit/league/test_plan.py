@@ -4,7 +4,7 @@ import pytest
 
 from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.league.plan import Budgets, names
+from pytest_evalharness.league.plan import Budgets, ComparisonPlan, names
 from pytest_evalharness.league.seats import Role
 from pytest_evalharness.verdict.claim import Declaration
 
@@ -80,7 +80,7 @@ def test_the_same_question_has_the_same_key_however_it_was_spelt(make):
     [
         {"server": "https://host/api"}, {"league": "league_2"}, {"division": "div_2"}, {"backend": "antfarm"},
         {"layout_seed": 1}, {"tested_seat": 1}, {"candidate": {0: "bot:v3"}}, {"baseline": {0: "bot:v3"}},
-        {"opponents": ("a",)}, {"top_n": 8}, {"episodes": 5}, {"ticks": 9_999}, {"config": {"killRange": 21}},
+        {"opponents": ("a",)}, {"episodes": 5}, {"ticks": 9_999}, {"config": {"killRange": 21}},
         {"declaration": Declaration("not_worse")}, {"declaration": Declaration("better", margin=0.1)},
         {"declaration": Declaration("better", rule="overlap")}, {"declaration": Declaration("better", alpha=0.01)},
         {"declaration": Declaration("better", target_lift=0.2)},
@@ -151,3 +151,11 @@ def test_what_a_user_overrides_is_taken_even_if_tiny(make):
     budgets = Budgets.for_plan(make.plan(), queue=0.1, stall=0.2, total=0.3)
     assert (budgets.queue, budgets.stall, budgets.total) == (0.1, 0.2, 0.3)
     assert Budgets.for_plan(make.plan(), queue=1, stall=0.0).stall == 0.0
+
+
+def test_how_far_down_the_ranking_may_be_looked_is_no_other_question(make):
+    """Or a search through it would find a lucky field of the very same players, each time as a first attempt."""
+    assert make.plan(top_n=8).to_json() == make.plan(top_n=15).to_json()
+    again = ComparisonPlan.from_json(make.plan(top_n=15).to_json())
+    assert again.seats_from_ranking == 7
+    assert ComparisonPlan.from_json(make.plan(opponents=tuple("abcdefg"), top_n=1).to_json()).top_n == 1

@@ -50,10 +50,19 @@ def test_an_effect_that_cannot_be_believed_is_not_said(compared):
         "untrustworthy",
         "seats",
     )
-    assert {
-        values[name] for name in ("effect", "ci_low", "ci_high", "p", "p_gate", "p_adjusted", "separated")
-    } == {""}
-    assert (values["wins_candidate"], values["request_candidate"]) == ("28", "xreq_c1 xreq_c2")
+    hidden = (
+        "effect",
+        "ci_low",
+        "ci_high",
+        "p",
+        "p_gate",
+        "p_adjusted",
+        "separated",
+        "wins_candidate",
+        "wins_baseline",
+    )
+    assert {values[name] for name in hidden} == {""}
+    assert (values["n_candidate"], values["request_candidate"]) == ("30", "xreq_c1 xreq_c2")
 
 
 def test_several_reasons_are_words_in_one_line(compared):
