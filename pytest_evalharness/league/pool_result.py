@@ -22,7 +22,7 @@ from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 from pytest_evalharness.verdict.pooling import judge_pool
 from pytest_evalharness.verdict.strata import Stratum
-from pytest_evalharness.verdict.words import Reason
+from pytest_evalharness.verdict.words import Effects, Reason
 
 
 @dataclass
@@ -54,6 +54,10 @@ class PoolResult(Claimed[PooledJudgement]):
 
     def _larger(self) -> str:
         """What would decide it: more games in each configuration, or more configurations."""
+        if self.plan.declaration.effects is Effects.RANDOM:
+            return (
+                "declare more configurations: with random effects more games in the same ones decide little"
+            )
         needed, lift = self.judgement.required_n.score, self.plan.declaration.target_lift
         asked, strata = max(plan.episodes for plan in self.plan.plans), len(self.plan.plans)
         if needed is None:

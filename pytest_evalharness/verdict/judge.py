@@ -136,6 +136,8 @@ def judge(
         sensitivity=shaken,
         worst_case=worst.verdict,
         best_case=best.verdict,
+        worst_claim=worst.decision,
+        best_claim=best.decision,
         required_n=planned.required_n,
         required_pairs=planned.required_pairs,
         configs_to_pool=planned.configs_to_pool,

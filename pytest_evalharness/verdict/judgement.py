@@ -119,6 +119,8 @@ class Judgement:
         sensitivity: What the missing episodes could do.
         worst_case: The counts' verdict if all missing episodes went against the candidate.
         best_case: The counts' verdict if all of them went for it.
+        worst_claim: What would become of the claim in the worst case.
+        best_claim: What would become of it in the best one.
         required_n: Games per arm for the target lift, by rule.
         required_pairs: Pairs for the target lift at the observed share of differing pairs; None without pairs.
         configs_to_pool: Requests of at most 100 games that make up `required_n` under the declared rule, or
@@ -165,6 +167,8 @@ class Judgement:
     sensitivity: Sensitivity
     worst_case: Verdict
     best_case: Verdict
+    worst_claim: Decision
+    best_claim: Decision
     required_n: ByRule[int]
     required_pairs: int | None
     configs_to_pool: int | None
@@ -239,6 +243,8 @@ class Judgement:
                 "candidate": ArmEvidence.from_json(values["candidate"]),
                 "baseline": ArmEvidence.from_json(values["baseline"]),
                 "decision": Decision(values["decision"]),
+                "worst_claim": Decision(values["worst_claim"]),
+                "best_claim": Decision(values["best_claim"]),
                 "rule": Rule(values["rule"]),
                 "pairs": None if values["pairs"] is None else Pairs.from_json(values["pairs"]),
                 "reasons": tuple(Finding.from_json(reason) for reason in values["reasons"]),

@@ -93,6 +93,8 @@ class PooledJudgement:
         sensitivity: What the missing episodes could do.
         worst_case: The counts' verdict if all missing episodes went against the candidate.
         best_case: The counts' verdict if all of them went for it.
+        worst_claim: What would become of the claim in the worst case.
+        best_claim: What would become of it in the best one.
         required_n: Games per arm, in all configurations together, for the target lift, by rule.
         detectable_lift: Smallest true lift that all these games find with 80 % power, by rule.
         detectable_loss: Smallest true loss they find, by rule.
@@ -127,6 +129,8 @@ class PooledJudgement:
     sensitivity: Sensitivity
     worst_case: Verdict
     best_case: Verdict
+    worst_claim: Decision
+    best_claim: Decision
     required_n: ByRule[int]
     detectable_lift: ByRule[float]
     detectable_loss: ByRule[float]
@@ -200,6 +204,8 @@ class PooledJudgement:
                 "declaration": Declaration.from_json(values["declaration"]),
                 "strata": tuple(Stratum.from_json(one) for one in values["strata"]),
                 "decision": Decision(values["decision"]),
+                "worst_claim": Decision(values["worst_claim"]),
+                "best_claim": Decision(values["best_claim"]),
                 "reasons": tuple(Finding.from_json(reason) for reason in values["reasons"]),
                 "verified": tuple(values["verified"]),
                 "rule": Rule(values["rule"]),

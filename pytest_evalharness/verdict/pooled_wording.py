@@ -112,9 +112,15 @@ def _planning(judgement: PooledJudgement) -> list[str]:
         each.under(judgement.rule) for each in (judgement.detectable_lift, judgement.detectable_loss)
     )
     told = " / ".join("none" if one is None else f"{one:.2f}" for one in (found, lost))
+    by = ", by the Cochran-Mantel-Haenszel test" if judgement.declaration.effects is Effects.RANDOM else ""
     lines = [
-        f"detectable     : lift / loss {told} with 80 % power, all configurations together, rate {judgement.planning_rate:.2f}"
+        f"detectable     : lift / loss {told} with 80 % power, all configurations together, rate {judgement.planning_rate:.2f}{by}"
     ]
+    if by:
+        lines.append(
+            "required_n     : no number of games alone: with random effects it takes more configurations, the more the more they differ"
+        )
+        return lines
     if needed is not None:
         lines.append(
             f"required_n     : {needed} per arm in all for a true lift of {lift:.2f} in every configuration"

@@ -169,6 +169,8 @@ def judge_pool(
         sensitivity=shaken,
         worst_case=worst.verdict,
         best_case=best.verdict,
+        worst_claim=worst.decision,
+        best_claim=best.decision,
         required_n=planned.required_n,
         detectable_lift=planned.detectable_lift,
         detectable_loss=planned.detectable_loss,

@@ -274,10 +274,13 @@ def sensitivity_words(judgement: AnyJudgement) -> str:
     """What the missing episodes could do, in brackets; nothing where none are missing."""
     if judgement.candidate.missing == 0 and judgement.baseline.missing == 0:
         return ""
-    return (
-        f" ({judgement.sensitivity.words}: worst case {judgement.worst_case.value},"
-        f" best case {judgement.best_case.value})"
-    )
+    cases = judgement.worst_case.value, judgement.best_case.value
+    if judgement.declaration.claim not in (
+        Claim.BETTER,
+        Claim.NOT_WORSE,
+    ):  # read off an interval, not off the verdict
+        cases = f"claim {judgement.worst_claim.words}", f"claim {judgement.best_claim.words}"
+    return f" ({judgement.sensitivity.words}: worst case {cases[0]}, best case {cases[1]})"
 
 
 def _unseen(judgement: AnyJudgement) -> str:

@@ -257,7 +257,7 @@ _SENTENCES = {
     Reason.EXACT_KEEPS: "the exact test does not reject that both arms win equally often",
     Reason.BOUND_NOT_REACHED: "the difference does not reach this look's bound",
     Reason.EVIDENCE_SHORT: "the evidence gathered in the order of play falls short",
-    Reason.POOL_KEEPS: "the pooled test does not reject that both arms win equally often",
+    Reason.POOL_KEEPS: "the test that decides does not reject that both arms win equally often",
     Reason.METRICS_DISAGREE: "wins and seat score decide in opposite directions: a scoring error, or a real trade-off",
     Reason.FAMILY: "it would stand alone, and does not among all the claims that were tested together",
     Reason.MISSING_STRICT: "the missing episodes at their worst would undo it, and the declared policy is strict",
