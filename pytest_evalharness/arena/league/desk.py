@@ -202,8 +202,9 @@ class Desk:
         return request
 
     def _episode(self, request: Request, plan: Plan, occurrence: int, index: int) -> Episode:
-        # What is played depends on what was asked and how often, never on when or by whom: arms may arrive in
-        # any order, notes may differ, the server may restart.
+        # What is played depends on what was asked and how often, never on when or by whom: notes may differ, the
+        # server may restart. So different arms may arrive in any order. Requests with the same roster and config
+        # are counted as they arrive: two that differ only in their number of episodes swap games if they swap places.
         words = f"{self.seed}/{plan.digest}/{occurrence}/{index}"
         given = -1 if request.marks.own_seeds else int(plan.config["seed"])
         derived = int.from_bytes(hashlib.sha256(words.encode()).digest()[:4], "big") >> 1
