@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.cli import setting, whole
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.settings import BY_KEY
+from pytest_evalharness.verdict.words import Claim, Rule
+
+if TYPE_CHECKING:
+    from pytest_evalharness.verdict.planning import Outlook
 
 _MOST = 2000
 _MOST_SLOWLY = 500
@@ -22,7 +26,8 @@ def add_to(commands: Any) -> None:
         "power",
         help="how many games does an answer take, and what can so many show?",
         description="Games needed for 80 % power, the smallest lift that 8, 30 and 100 games find, and the chance of each "
-        "outcome under no effect and under the target lift. Counted out exactly; nothing is played or posted.",
+        "outcome under no effect and under the target lift. Counted out exactly; always_valid without pairs is simulated, "
+        "and what takes too many games to count comes from a formula. Nothing is played or posted.",
     )
     power.add_argument(
         "--base", type=float, default=0.5, metavar="P", help="the baseline's win rate (%(default)s)"
@@ -80,7 +85,9 @@ def run(parsed: argparse.Namespace) -> int:
     from pytest_evalharness.league.preview import play_line
     from pytest_evalharness.verdict.plan_wording import power_lines, verdict_lines
     from pytest_evalharness.verdict.planning import outlook
+    from pytest_evalharness.verdict.truths import require_possible
 
+    _require_poolable(parsed)
     slow = parsed.rule in _SLOW or parsed.paired_correlation is not None
     most = _MOST_SLOWLY if slow else _MOST
     if parsed.n * parsed.configs > most:
@@ -92,6 +99,7 @@ def run(parsed: argparse.Namespace) -> int:
         declared = declaration_of({**words, "alpha": parsed.alpha, "target_lift": parsed.lift}, parsed.n)
         if declared.looks and declared.looks[-1] != parsed.n:
             raise _wrong(f"the last of --looks must be --n {parsed.n}, got {declared.looks[-1]}")
+        require_possible(declared, parsed.base)
         found = outlook(
             declared,
             base=parsed.base,
@@ -101,6 +109,7 @@ def run(parsed: argparse.Namespace) -> int:
         )
     except ValueError as problem:
         raise _wrong(str(problem)) from None
+    _require_findable(found)
     if parsed.json:
         seconds = None if parsed.ticks is None else parsed.ticks / TICKS_PER_SECOND
         print(json.dumps({**found.to_json(), "wall_clock_seconds": seconds}, indent=2, sort_keys=True))
@@ -112,6 +121,36 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.ticks is not None:
         print(play_line(parsed.ticks))
     return 0
+
+
+def _require_poolable(parsed: argparse.Namespace) -> None:
+    """A plan is made only for what a pool can declare."""
+    if parsed.configs == 1:
+        return
+    problems = {
+        f"--rule {parsed.rule}": parsed.rule != Rule.SCORE,
+        "--paired-correlation": parsed.paired_correlation is not None,
+        f"--claim {parsed.claim}": parsed.claim == Claim.SEPARATED,
+    }
+    for option, refused in problems.items():
+        if refused:
+            raise _wrong(
+                f"{option} does not go with --configs {parsed.configs}: a pool is judged by the "
+                "Cochran-Mantel-Haenszel test: only the score rule, independent arms, and no claim separated"
+            )
+
+
+def _require_findable(found: Outlook) -> None:
+    from pytest_evalharness.verdict.sequential_plan import TOO_MANY
+
+    declared = found.declaration
+    if found.needed.games is not None or not declared.rule.decides:
+        return
+    if declared.claim.needs_margin:
+        effect = f"a margin of {declared.margin:g} is too small to be shown"
+    else:
+        effect = f"a {found.effect} of {declared.target_lift:g} is too small to be found"
+    raise _wrong(f"{effect}: it would take more than {TOO_MANY:,} games an arm")
 
 
 def _wrong(what: str) -> UsageError:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pytest_evalharness.verdict.family_power import FamilyPower
 from pytest_evalharness.verdict.judgement import MOST_GAMES
 from pytest_evalharness.verdict.planning import TABULATED, Outlook, Scenario
-from pytest_evalharness.verdict.sequential_plan import Needed
+from pytest_evalharness.verdict.sequential_plan import PATHS, Needed
+from pytest_evalharness.verdict.truths import target
 from pytest_evalharness.verdict.words import Decision, Verdict
 
 
@@ -18,6 +19,7 @@ def power_lines(found: Outlook) -> Iterator[str]:
     if found.declaration.rule.decides and not found.declaration.claim.needs_margin:
         yield from _detectable(found)
     for one in found.scenarios:
+        yield from _lowered(found, one)
         yield _chances(one)
 
 
@@ -59,7 +61,7 @@ def _needed(found: Outlook) -> Iterator[str]:
         "with 80 % power"
     )
     other = "" if found.needed_other is None else _beside(found, _each(found, found.needed_other))
-    yield f"           a {found.effect} of {declared.target_lift:.2f} needs {_count(found, found.needed)}{other}{_split(found)}"
+    yield f"           a {target(declared, found.base).words} needs {_count(found, found.needed)}{other}{_split(found)}"
 
 
 def _detectable(found: Outlook) -> Iterator[str]:
@@ -92,6 +94,15 @@ def _split(found: Outlook) -> str:
     return f", as {requests} requests of {MOST_GAMES}" if requests > 1 else ""
 
 
+def _lowered(found: Outlook, one: Scenario) -> Iterator[str]:
+    """Says so where two rates are too far apart to correlate as was asked."""
+    if found.correlation is not None and one.correlation is not None and one.correlation < found.correlation:
+        yield (
+            f"pairs      under {one.words} the two rates cannot correlate by {found.correlation:g}: "
+            f"counted with {one.correlation:.2f}, the most they can"
+        )
+
+
 def _chances(one: Scenario) -> str:
     chances = one.chances.decisions
     line = (
@@ -101,8 +112,16 @@ def _chances(one: Scenario) -> str:
     if one.expected_games is not None:
         line += f"; {one.expected_games:.0f} games an arm on average"
     if one.standard_error is not None:
-        line += f" (simulated, to {one.standard_error:.1%}: the order of games decides, so it cannot be counted out)"
+        line += f" ({_simulated(one)}; the order of games decides, so it cannot be counted out)"
     return line
+
+
+def _simulated(one: Scenario) -> str:
+    """How exact it is. Without a standard error, the two directions came up never or always."""
+    if one.standard_error:
+        return f"simulated, standard error {100 * one.standard_error:.2g}%"
+    sure = max(one.chances.verdicts[word] for word in (Verdict.BETTER, Verdict.WORSE)) > 0.0
+    return f"simulated: {'every time in' if sure else 'not once in'} {PATHS:,}"
 
 
 def _beside(found: Outlook, told: str) -> str:

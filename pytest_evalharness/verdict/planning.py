@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,8 @@ from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.chances import Chances, outcome_chances
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.pair_chances import paired_chances
-from pytest_evalharness.verdict.sequential_plan import Needed, SequentialQuestion
+from pytest_evalharness.verdict.sequential_plan import Needed, SequentialQuestion, roughly
+from pytest_evalharness.verdict.truths import possible_correlation, target, truths
 from pytest_evalharness.verdict.words import Claim, Decision, Rule
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ class Scenario:
         chances: Of the outcomes.
         expected_games: Games an arm that are played on average where a look may end it early; else None.
         standard_error: Of the chances where they had to be simulated; None where they are exact.
+        correlation: Within-pair correlation that was counted with, lowered to what these rates can have; None for
+            independent arms.
     """
 
     words: str
@@ -45,6 +47,7 @@ class Scenario:
     chances: Chances
     expected_games: float | None = None
     standard_error: float | None = None
+    correlation: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ class Outlook:
             "scenarios": [
                 {
                     "chances": one.chances.to_json(),
+                    "correlation": one.correlation,
                     "expected_games": one.expected_games,
                     "rate": one.rate,
                     "standard_error": one.standard_error,
@@ -147,7 +151,14 @@ def outlook(
     """
     question = _question(declaration, level(base, "base"), correlation)
     scenarios = tuple(
-        _scenario(words, rate, question, games * configs) for words, rate in _truths(declaration, base)
+        _scenario(
+            words,
+            rate,
+            question,
+            games * configs,
+            None if correlation is None else possible_correlation(rate, base, correlation),
+        )
+        for words, rate in truths(declaration, base)
     )
     rule, other = question.rule, question.other
     return Outlook(
@@ -182,23 +193,18 @@ def _question(
     return _Question(declaration, base, correlation)
 
 
-def _scenario(words: str, rate: float, question: _Question | SequentialQuestion, games: int) -> Scenario:
+def _scenario(
+    words: str,
+    rate: float,
+    question: _Question | SequentialQuestion,
+    games: int,
+    correlation: float | None,
+) -> Scenario:
     chances = question.chances(rate, games)
     if isinstance(question, _Question):
-        return Scenario(words, rate, chances)
+        return Scenario(words, rate, chances, correlation=correlation)
     design = question.design(rate, games)
-    return Scenario(words, rate, chances, design.expected_games, design.standard_error)
-
-
-def _truths(declaration: Declaration, base: float) -> Iterator[tuple[str, float]]:
-    """What may be true of the candidate: nothing changed, what the claim rules out, what a plan hopes for."""
-    lift, margin = declaration.target_lift, declaration.margin
-    yield "no effect", base
-    if declaration.claim.needs_margin and margin is not None:
-        yield f"a true loss of {margin:.2f}", max(base - margin, 0.0)
-    elif declaration.claim is Claim.NOT_WORSE:
-        yield f"a true loss of {lift:.2f}", max(base - lift, 0.0)
-    yield f"a true lift of {lift:.2f}", min(base + lift, 1.0)
+    return Scenario(words, rate, chances, design.expected_games, design.standard_error, correlation)
 
 
 class _Question:
@@ -244,7 +250,7 @@ class _Question:
         guess = self._formula(rate, rule)
         slow = rule == "exact" or self._correlation is not None
         if guess > (_SLOWLY_COUNTED_UP_TO if slow else _COUNTED_UP_TO):
-            return Needed(math.ceil(guess), counted=False)
+            return roughly(guess)
         declared = self._declared if not beside else replace(self._declared, rule=Rule(rule))
         few = _Question(declared, self._base, self._correlation)
         right = Decision.NOT_MET if declared.claim is Claim.NOT_WORSE else Decision.MET
@@ -258,10 +264,9 @@ class _Question:
 
     def _rate(self) -> float:
         """The candidate's true rate for which games are counted."""
-        lift, claim = self._declared.target_lift, self._declared.claim
-        if claim.needs_margin:
+        if self._declared.claim.needs_margin:
             return self._base
-        return max(self._base - lift, 0.0) if claim is Claim.NOT_WORSE else min(self._base + lift, 1.0)
+        return target(self._declared, self._base).rate
 
     def _chance(self, rate: float, games: int, rule: RuleName) -> float:
         """The chance of the right answer."""
@@ -284,14 +289,17 @@ class _Question:
         """About how many games it will be.
 
         For a margin `v (z_a + z_b)^2 / margin^2`, v the variance of one pair's difference; equivalence looks at both
-        sides and shares its error between them. Source: Chow, Shao and Wang (2008), Sample Size Calculations in
+        sides and shares its error between them. Infinite where the effect is lost in rounding. Source: Chow, Shao and Wang (2008), Sample Size Calculations in
         Clinical Research, ch. 4.
         """
         declared, phi = self._declared, self._correlation
         if declared.claim.needs_margin and declared.margin is not None:
             beta = 0.20 / 2 if declared.claim is Claim.EQUIVALENT else 0.20
             variance = sum(paired_power.pair_rates(rate, self._base, phi or 0.0))
-            return variance * ((quantile(declared.alpha) + quantile(beta)) / declared.margin) ** 2
+            ratio = (quantile(declared.alpha) + quantile(beta)) / declared.margin
+            return variance * ratio * ratio  # a power would raise where this is infinite
+        if rate == self._base:
+            return math.inf
         if phi is None:
             return power.games_formula(self._base, rate, declared.alpha, rule=rule)
         discordance = sum(paired_power.pair_rates(rate, self._base, phi))

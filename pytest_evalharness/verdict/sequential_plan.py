@@ -11,13 +11,17 @@ from pytest_evalharness.stats import paired, paired_power, power
 from pytest_evalharness.stats.roots import illinois
 from pytest_evalharness.verdict.chances import Chances
 from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.truths import target
 from pytest_evalharness.verdict.words import Claim, Decision, Rule, Verdict
 
 _MORE = {Rule.GROUP_SEQUENTIAL: 1.05, Rule.ALWAYS_VALID: 2.0, Rule.OVERLAP: 1.7}
 """About how many times the score rule's games a rule takes: where the search begins."""
 _COUNTED_UP_TO = 400
-_SEARCH_PATHS, _PATHS = 4_000, 20_000
+_SIMULATED_UP_TO = 10_000
+_SEARCH_PATHS, PATHS = 4_000, 20_000
 _STEPS = 12
+TOO_MANY = 10_000_000
+"""Games an arm beyond which no number is told: nobody plays so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class Needed:
     """Games an arm (or pairs) for 80 % power.
 
     Attributes:
-        games: How many; None where no number of games would do.
+        games: How many; None where no number of games would do, or more than `TOO_MANY`.
         counted: Whether it was counted out exactly; a formula or a simulation says it otherwise.
     """
 
@@ -34,6 +38,11 @@ class Needed:
 
     def __str__(self) -> str:
         return "none" if self.games is None else f"{'' if self.counted else 'about '}{self.games}"
+
+
+def roughly(games: float) -> Needed:
+    """What a formula says: about so many; None where they are too many, or infinitely many."""
+    return Needed(None if games > TOO_MANY else math.ceil(games), counted=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +114,7 @@ class SequentialQuestion:
             return power.exact_power(rate, self._base, games, rule="overlap", alpha=self._declared.alpha)
         return paired_power.separated_pairs(rate, self._base, games, self._correlation, self._declared.alpha)
 
-    def _design(self, rate: float, games: int, paths: int = _PATHS) -> Design:
+    def _design(self, rate: float, games: int, paths: int = PATHS) -> Design:
         from pytest_evalharness.stats import sequential_power
 
         declared = self._declared
@@ -147,24 +156,23 @@ class SequentialQuestion:
     def needed(self, *, beside: bool = False) -> Needed:
         """Games for 80 % power at the target lift (or loss).
 
-        None where even far more games than the rule usually takes would not do.
+        None where even far more games than the rule usually takes would not do, or more than `TOO_MANY`.
         """
         del beside
-        down = self._declared.claim is Claim.NOT_WORSE
-        lift = self._declared.target_lift
-        rate = max(self._base - lift, 0.0) if down else min(self._base + lift, 1.0)
+        rate = target(self._declared, self._base).rate
         guess = self._guess(rate) * _MORE[self._declared.rule]
-        if self._declared.rule is not Rule.ALWAYS_VALID and guess <= _COUNTED_UP_TO:
+        simulated = self._declared.rule is Rule.ALWAYS_VALID and self._correlation is None
+        if guess > (_SIMULATED_UP_TO if simulated else _COUNTED_UP_TO):
+            return roughly(guess)
+        if self._declared.rule is not Rule.ALWAYS_VALID:
             return Needed(power.smallest_from(lambda games: self._right(rate, games), guess))
-        if self._declared.rule is not Rule.ALWAYS_VALID or (
-            self._correlation is not None and guess > _COUNTED_UP_TO
-        ):
-            return Needed(math.ceil(guess), counted=False)
         found = _first(lambda games: self._right(rate, games) >= power.POWER, math.ceil(guess))
         return Needed(found, counted=False)
 
     def _guess(self, rate: float) -> float:
         alpha = self._declared.alpha
+        if rate == self._base:  # the effect is lost in rounding
+            return math.inf
         if self._correlation is None:
             return power.games_formula(self._base, rate, alpha, rule="score")
         discordance = sum(paired_power.pair_rates(rate, self._base, self._correlation))

@@ -23,6 +23,11 @@ def test_json_has_everything(capsys):
     assert plain["wall_clock_seconds"] == 10.0
 
 
+def test_a_rate_of_exactly_one_can_be_planned(capsys):
+    assert main(["power", "--base", ".9", "--lift", ".1"]) == 0
+    assert "a lift of 0.10 needs 54 games an arm" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -36,6 +41,24 @@ def test_json_has_everything(capsys):
         (["--rule", "wilson"], "must be one of score"),
         (["--n", "0"], "1 or more"),
         (["--alpha", "2"], "alpha"),
+        (
+            ["--configs", "2", "--paired-correlation", ".3"],
+            "--paired-correlation does not go with --configs 2",
+        ),
+        (["--configs", "2", "--rule", "bayes"], "only the score rule, independent arms"),
+        (["--configs", "2", "--rule", "always_valid"], "Cochran-Mantel-Haenszel test"),
+        (["--configs", "2", "--claim", "separated"], "no claim separated"),
+        (
+            ["--base", ".5", "--lift", ".6"],
+            "a lift of 0.6 from a rate of 0.5 is not possible: the rate would be 1.1",
+        ),
+        (["--base", ".95", "--lift", ".1"], "the rate would be 1.05"),
+        (["--base", ".3", "--lift", ".4", "--claim", "not_worse"], "a loss of 0.4 from a rate of 0.3"),
+        (["--lift", "1e-9"], "a lift of 1e-09 is too small to be found"),
+        (["--lift", "1e-20"], "more than 10,000,000 games"),
+        (["--lift", "1e-9", "--rule", "always_valid"], "too small to be found"),
+        (["--lift", "1e-9", "--rule", "overlap", "--looks", "8", "30"], "too small to be found"),
+        (["--claim", "equivalent", "--margin", "1e-200"], "a margin of 1e-200 is too small to be shown"),
     ],
 )
 def test_what_cannot_be_planned_exits_with_4(capsys, arguments, says):

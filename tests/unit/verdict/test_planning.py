@@ -107,6 +107,50 @@ def test_the_lines_of_a_plan():
     ]
 
 
+def test_an_effect_that_there_is_no_room_for_is_told_as_the_most_there_can_be():
+    found = planned(target_lift=0.6)
+    assert found.scenarios[1].words == "a true lift of 0.50 (the most there can be from 0.5)"
+    assert found.scenarios[1].rate == 1.0
+    assert "a lift of 0.50 (the most there can be from 0.5) needs" in "\n".join(power_lines(found))
+    lost = planned("noninferior", base=0.25, margin=0.4).scenarios[1]
+    assert (lost.words, lost.rate) == ("a true loss of 0.25 (the most there can be from 0.25)", 0.0)
+
+
+@pytest.mark.parametrize("rule", ["score", "always_valid"])
+def test_no_number_is_told_that_nobody_can_play(rule):
+    found = planned(rule=rule, target_lift=1e-6)
+    assert found.needed.games is None
+    assert "a lift of 1e-06 needs more games than there can be" in "\n".join(power_lines(found))
+    assert planned(rule=rule, target_lift=1e-20).needed.games is None
+
+
+def test_a_correlation_that_the_rates_cannot_have_is_lowered_aloud():
+    found = planned(correlation=0.9, target_lift=0.3)
+    assert [one.correlation for one in found.scenarios] == [0.9, pytest.approx(0.5)]
+    told = [line for line in power_lines(found) if line.startswith("pairs")]
+    assert told == [
+        "pairs      under a true lift of 0.30 the two rates cannot correlate by 0.9: counted with 0.50, the most they can"
+    ]
+    possible = planned(correlation=found.scenarios[1].correlation, target_lift=0.3)
+    assert possible.scenarios[1].chances == found.scenarios[1].chances
+    certain = planned(correlation=0.3, target_lift=0.5)
+    assert certain.scenarios[1].correlation == 0.0
+    assert not [line for line in power_lines(planned(correlation=0.3)) if line.startswith("pairs")]
+
+
+@pytest.mark.parametrize(
+    ("base", "lift", "games", "says"),
+    [
+        (0.5, 0.2, 30, "(simulated, standard error 0.2"),
+        (0.5, 0.2, 8, "(simulated: not once in 20,000; the order of games decides"),
+        (0.01, 0.98, 30, "(simulated: every time in 20,000; the order of games decides"),
+    ],
+)
+def test_a_simulated_chance_says_how_exact_it_is(base, lift, games, says):
+    lines = list(power_lines(planned(rule="always_valid", base=base, target_lift=lift, games=games)))
+    assert says in lines[-1]
+
+
 def test_a_rule_that_is_report_only_is_not_planned_for():
     text = "\n".join(power_lines(planned(rule="bayes")))
     assert "no number of games meets a claim under the bayes rule" in text
