@@ -14,20 +14,23 @@ from pytest_evalharness.arena.game.config import parse_config
 from pytest_evalharness.arena.game.match import SeatEntry, play
 from pytest_evalharness.cli import main, runs
 from pytest_evalharness.errors import ConditionNotMet, Inconclusive, Untrustworthy, UsageError
+from pytest_evalharness.league import layouts
 from pytest_evalharness.league.seats import layout
 from pytest_evalharness.plugin import fixtures, marks
 from pytest_evalharness.report.junit import properties
 from pytest_evalharness.report.model import EXIT_WORDS
 from pytest_evalharness.settings import BY_KEY
-from pytest_evalharness.stats import difference, paired_power, power
+from pytest_evalharness.stats import difference, paired_power, power, sequential_power
 from pytest_evalharness.verdict.chances import outcome_chances
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.family_power import family_power
 from pytest_evalharness.verdict.pair_chances import paired_chances
+from pytest_evalharness.verdict.planning import outlook
 from pytest_evalharness.verdict.words import Claim, Decision, Rule, Verdict
 
 RATES = "docs/explanation/true-rates.md"
 STATISTICS = "docs/explanation/statistics.md"
+VERDICT = "docs/explanation/verdict.md"
 BETTER = Declaration("better")
 
 
@@ -90,6 +93,19 @@ def test_every_fixture_is_described(pages):
     rows = pages["docs/reference/fixtures.md"].table("fixture")
     made = {name for name, it in vars(fixtures).items() if type(it).__name__ == "FixtureFunctionDefinition"}
     assert {code(row[0]) for row in rows} == made
+
+
+def test_every_keyword_of_compare_is_described(pages):
+    told = pages["docs/reference/fixtures.md"].text.partition("Further keywords")[2].partition("\n\n")[0]
+    assert tuple(re.findall(r"`(\w+)`", told)) == layouts._FREE
+
+
+def test_every_option_of_power_is_described(pages, capsys):
+    rows = pages["docs/how-to.md"].text.partition("## Ask what a number")[2].partition("\n## ")[0]
+    with pytest.raises(SystemExit):
+        main(["power", "--help"])
+    options = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out)) - {"--help"}
+    assert options <= set(re.findall(r"--[a-z][a-z-]+", rows))
 
 
 def test_every_verdict_and_claim_is_explained(pages):
@@ -209,6 +225,40 @@ def raw_z(ours, theirs, games):
     return np.divide(
         (ours - theirs) * total, np.sqrt(total * spread), where=spread > 0, out=np.zeros(len(wins))
     )
+
+
+def test_every_other_rule_is_named_beside_the_default(pages):
+    told = pages[VERDICT].text.partition("That is the default rule")[2].partition("\n\n")[0]
+    assert re.findall(r"`(\w+)`", told) == [rule for rule in Rule if rule is not Rule.SCORE]
+
+
+def test_what_equivalence_takes_is_counted_out(pages):
+    told = pages[VERDICT].text.partition("“neutral” cannot be had cheaply")[2].partition("\n\n")[0]
+    needed = [outlook(Declaration("equivalent", margin=m), games=30).needed.games for m in (0.1, 0.2)]
+    assert [int(number) for number in re.findall(r"(?<![.\d])\d{3}(?!\d)", told)] == needed
+
+
+def test_the_share_that_points_the_wrong_way_is_exact(pages):
+    better, worse = power.exact_power(0.6, 0.5, 30)
+    told = re.findall(r"([\d.]+) % of decisive\s+ones point the wrong way", pages[VERDICT].text)
+    assert told == [f"{worse / (better + worse):.1%}".rstrip("%")]
+
+
+def test_what_looking_whenever_one_likes_finds_is_exact(pages):
+    overlap = sequential_power.overlap_power(0.7, 0.5, range(8, 101))
+    none = sequential_power.overlap_power(0.5, 0.5, range(8, 101))
+    found = [
+        sequential_power.betting_power(0.7, 0.5, 100).better,
+        sequential_power.evalue_power(0.7, 0.5, 0.3, 100).better,
+        overlap.better,
+        none.better + none.worse,
+    ]
+    sentence = (
+        r"within 100 games with (\.\d\d) \(pairs that correlate \.3: (\.\d\d)\)\. `overlap` looked at after every "
+        r"game from 8 on finds it with (\.\d\d),\s+and errs with (\.\d\d)\."
+    )
+    (told,) = re.findall(sentence, pages[STATISTICS].text)
+    assert [number(part) for part in told] == [round(one, 2) for one in found]
 
 
 def test_every_rule_is_explained(pages):
