@@ -49,6 +49,23 @@ def opened(home: Path) -> Iterator[Ledger | None]:
         yield ledger
 
 
+@contextmanager
+def found(parsed: argparse.Namespace) -> Iterator[tuple[Ledger, RunRecord]]:
+    """The ledger of the home that was named, and the run in it.
+
+    Raises:
+        UsageError: there is no ledger, or no such run.
+    """
+    from pytest_evalharness.league.pool_runs import named_runs
+
+    home = home_of(parsed)
+    with opened(home) as ledger:
+        if ledger is None:
+            raise no_ledger(home)
+        (run,) = named_runs(ledger, [parsed.run_id])
+        yield ledger, run
+
+
 def no_ledger(home: Path) -> UsageError:
     """What to say where a run was named and there is no ledger."""
     return UsageError(

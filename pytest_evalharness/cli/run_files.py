@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_evalharness.base.files import readable_json, write_atomic
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.cli.home import add_home, home_of, no_ledger, opened
+from pytest_evalharness.cli.home import add_home, found, home_of
 from pytest_evalharness.errors import UsageError
 
 _UNTRUSTWORTHY = 11
@@ -68,13 +68,8 @@ def run_show(parsed: argparse.Namespace) -> int:
         UsageError: there is no such run.
     """
     from pytest_evalharness.league.kept import Kept
-    from pytest_evalharness.league.pool_runs import named_runs
 
-    home = home_of(parsed)
-    with opened(home) as ledger:
-        if ledger is None:
-            raise no_ledger(home)
-        (run,) = named_runs(ledger, [parsed.run_id])
+    with found(parsed) as (ledger, run):
         print(f"{printable(run.id)}  {printable(run.server)}")
         judged = {one.id: verdict.judgement for one, verdict in ledger.judged_in(run.id)}
         for comparison_id in run.comparisons:
@@ -153,15 +148,11 @@ def run_export(parsed: argparse.Namespace) -> int:
         UsageError: there is no such run, it judged nothing, or the file cannot be written.
     """
     from pytest_evalharness.league.evidence_file import export
-    from pytest_evalharness.league.pool_runs import named_runs
 
-    home = home_of(parsed)
-    with opened(home) as ledger:
-        if ledger is None:
-            raise no_ledger(home)
-        (run,) = named_runs(ledger, [parsed.run_id])
+    with found(parsed) as (ledger, run):
         content = export(ledger, run.id)
-    _write(parsed.output or home / "runs" / run.id / "evidence.json", readable_json(content))
+    folder = home_of(parsed) / "runs" / run.id
+    _write(parsed.output or folder / "evidence.json", readable_json(content))
     return 0
 
 
@@ -174,19 +165,19 @@ def run_verify(parsed: argparse.Namespace) -> int:
     from pytest_evalharness.league.evidence_file import verify
 
     content = _json_of(parsed.file, "evalharness runs export RUN writes one")
-    found = verify(content)
-    if not found:
+    differ = verify(content)
+    if not differ:
         number = len(content["comparisons"])
         verdicts = "1 verdict" if number == 1 else f"{number} verdicts"
         print(f"identical: {verdicts} and every number follow from the evidence (sha256 {content['sha256']})")
         return 0
-    for one in found[:_SHOWN]:
+    for one in differ[:_SHOWN]:
         print(
             f"{printable(one.where, 200)}: {printable(one.what, 200)} is {_shown(one.written)} in the file, "
             f"{_shown(one.computed)} by its evidence"
         )
-    if len(found) > _SHOWN:
-        print(f"and {len(found) - _SHOWN} more")
+    if len(differ) > _SHOWN:
+        print(f"and {len(differ) - _SHOWN} more")
     print("the file was changed, or was written by a release that computes otherwise: do not rely on it")
     return _UNTRUSTWORTHY
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED, whole
-from pytest_evalharness.cli.home import add_home, connected, home_of, no_ledger, opened
+from pytest_evalharness.cli.home import add_home, connected, found, home_of
 from pytest_evalharness.errors import EvalHarnessError, UsageError
 
 if TYPE_CHECKING:
@@ -70,14 +70,9 @@ def _found(parsed: argparse.Namespace) -> Iterator[tuple[Ledger, RunRecord, list
         UsageError: there is no such run.
     """
     from pytest_evalharness.league.kept import Kept
-    from pytest_evalharness.league.pool_runs import named_runs
 
-    home = home_of(parsed)
-    with opened(home) as ledger:
-        if ledger is None:
-            raise no_ledger(home)
-        (run,) = named_runs(ledger, [parsed.run_id])
-        yield ledger, run, [Kept.read(ledger, one) for one in run.comparisons], home
+    with found(parsed) as (ledger, run):
+        yield ledger, run, [Kept.read(ledger, one) for one in run.comparisons], home_of(parsed)
 
 
 def _new_session() -> str:
@@ -147,18 +142,18 @@ def run_extend(parsed: argparse.Namespace) -> int:
 def _inconclusive(run: RunRecord, kept: Sequence[Kept], case: str | None) -> list[Kept]:
     """What is to be extended: the named case's comparison, or all that could not tell."""
     if case is not None:
-        found = [one for one in kept if one.comparison.case_name == case]
+        chosen = [one for one in kept if one.comparison.case_name == case]
         what = f"run {printable(run.id)} has no case {printable(case)}"
     else:
-        found = [
+        chosen = [
             one for one in kept if one.judgement is not None and one.judgement["verdict"] == "inconclusive"
         ]
         what = f"run {printable(run.id)} has no inconclusive comparison"
-    if not found:
+    if not chosen:
         raise UsageError(
             what, not_done="nothing was submitted", next_step=f"evalharness runs show {printable(run.id)}"
         )
-    return found
+    return chosen
 
 
 # ------------------------------------------------------------------- resume

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.cli import INCOMPLETE, run_files, run_play
-from pytest_evalharness.cli.home import add_home, connected, home_of, no_ledger, opened
+from pytest_evalharness.cli.home import add_home, connected, found, home_of, opened
 from pytest_evalharness.errors import UsageError
 
 if TYPE_CHECKING:
@@ -119,19 +119,14 @@ def run_look(parsed: argparse.Namespace) -> int:
     Raises:
         EvalHarnessError: there is no such run, the user must agree first, or the server does not answer.
     """
-    home = home_of(parsed)
-    with opened(home) as ledger:
-        if ledger is None:
-            raise no_ledger(home)
-        return _look(ledger, home, parsed)
+    with found(parsed) as (ledger, run):
+        return _look(ledger, run, home_of(parsed), yes=parsed.yes)
 
 
-def _look(ledger: Ledger, home: Path, parsed: argparse.Namespace) -> int:
+def _look(ledger: Ledger, run: RunRecord, home: Path, *, yes: bool) -> int:
     from pytest_evalharness.league import early_look
     from pytest_evalharness.league.kept import Kept
-    from pytest_evalharness.league.pool_runs import named_runs
 
-    (run,) = named_runs(ledger, [parsed.run_id])
     kept = [Kept.read(ledger, one) for one in run.comparisons]
     if not kept:
         print("this run has asked for no comparison yet")
@@ -146,7 +141,7 @@ def _look(ledger: Ledger, home: Path, parsed: argparse.Namespace) -> int:
         if one.never_posted:
             print(f"{one.name}: nothing is posted yet")
     moved = [one for one in posted if early_look.moves_to_overlap(ledger, one)]
-    if moved and not _agreed(moved, yes=parsed.yes):
+    if moved and not _agreed(moved, yes=yes):
         print("not looked; nothing was written down", file=sys.stderr)
         return INCOMPLETE
     if posted:

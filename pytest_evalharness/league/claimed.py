@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import EvalHarnessError
 from pytest_evalharness.league.family import Settled, Together
 from pytest_evalharness.league.refusal import next_step, refusal
+from pytest_evalharness.report.model import MANY, SCOPE, remarks, requests_told
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import Judgement
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
@@ -115,7 +117,30 @@ class Claimed(Generic[Judged]):
         )
 
     def lines(self) -> list[str]:
-        """The numbers under the headline, for people, and what must be known beside them."""
+        """The numbers under the headline, for people, and what must be known beside them.
+
+        What cannot be believed shows no number from which the effect could be read.
+        """
+        return [*self._numbers(), *(f"  remark         : {remark}" for remark in remarks(self.to_json()))]
+
+    def _numbers(self) -> list[str]:
+        told = [*self.judgement.summary_lines(), *self._arm_lines(), f"scope          : {SCOPE}"]
+        return [f"  {line}" for line in told]
+
+    def in_one_line(self) -> str:
+        """The whole verdict with its requests: what a bare assert shows."""
+        ours: tuple[str, ...] = self.candidate.request_ids
+        theirs: tuple[str, ...] = self.baseline.request_ids
+        if max(len(ours), len(theirs)) < MANY:
+            return f"<{self.headline}; requests {printable(' '.join((*ours, *theirs)))}>"
+        return f"<{self.headline}; {requests_told(ours)} against {requests_told(theirs)}>"
+
+    def _arm_lines(self) -> list[str]:
+        """A line an arm: who played, and by which requests."""
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for reports."""
         raise NotImplementedError
 
     def _larger(self) -> str:

@@ -16,7 +16,7 @@ from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
-from pytest_evalharness.report.model import SCOPE, remarks
+from pytest_evalharness.report.model import requests_told
 from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
@@ -70,27 +70,16 @@ class PoolResult(Claimed[PooledJudgement]):
             )
         return f"--eval-num {max(each, asked)} asks again with more games in each configuration ({told})"
 
-    def lines(self) -> list[str]:
-        """The numbers under the headline, for people, and what must be known beside them.
-
-        What cannot be believed shows no number from which the effect could be read.
-        """
-        return [*self._numbers(), *(f"  remark         : {remark}" for remark in remarks(self.to_json()))]
-
-    def _numbers(self) -> list[str]:
-        out = [f"  {line}" for line in self.judgement.summary_lines()]
-        out += [
-            f"  {side:<15}: {printable(name)}: {printable(arm.label)}, request {' '.join(map(printable, arm.request_ids))}"
+    def _arm_lines(self) -> list[str]:
+        return [
+            f"{side:<15}: {printable(name)}: {printable(arm.label)}, {requests_told(arm.request_ids)}"
             for name, result in self.strata.items()
             for side, arm in zip(SIDES, (result.candidate, result.baseline), strict=True)
         ]
-        out.append(f"  scope          : {SCOPE}")
-        return out
 
     def __repr__(self) -> str:
         """The whole verdict in one line: what a bare assert shows."""
-        requests = printable(" ".join((*self.candidate.request_ids, *self.baseline.request_ids)))
-        return f"<{self.headline}; requests {requests}>"
+        return self.in_one_line()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for reports. Each configuration is there as a comparison of its own is."""

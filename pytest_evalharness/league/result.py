@@ -14,7 +14,7 @@ from pytest_evalharness.league.family import Settled
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.roster import Roster
-from pytest_evalharness.report.model import MANY, SCOPE, remarks, requests_told
+from pytest_evalharness.report.model import requests_told
 from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import Judgement
@@ -84,28 +84,14 @@ class ABResult(Claimed[Judgement]):
         lift = f"{needed} for a true lift of {self.plan.declaration.target_lift:.2f} among {judgement.family} claims"
         return f"--eval-num {min(max(needed, asked + 1), LARGEST_REQUEST)} asks again with more games ({lift}), or {fewer}; {kept}"
 
-    def lines(self) -> list[str]:
-        """The numbers under the headline, for people, and what must be known beside them.
-
-        What cannot be believed shows no number from which the effect could be read.
-        """
-        return [*self._numbers(), *(f"  remark         : {remark}" for remark in remarks(self.to_json()))]
-
-    def _numbers(self) -> list[str]:
-        out = [f"  {line}" for line in self.judgement.summary_lines()]
-        out += [
-            f"  {_arm_line(side, arm, numbers=self.judgement.verdict is not Verdict.UNTRUSTWORTHY)}"
-            for side, arm in (("candidate", self.candidate), ("baseline", self.baseline))
-        ]
-        out.append(f"  scope          : {SCOPE}")
-        return out
+    def _arm_lines(self) -> list[str]:
+        shown = self.judgement.verdict is not Verdict.UNTRUSTWORTHY
+        arms = ("candidate", self.candidate), ("baseline", self.baseline)
+        return [_arm_line(side, arm, numbers=shown) for side, arm in arms]
 
     def __repr__(self) -> str:
         """The whole verdict in one line: what a bare assert shows."""
-        arms = self.candidate.request_ids, self.baseline.request_ids
-        if max(map(len, arms)) < MANY:
-            return f"<{self.headline}; requests {printable(' '.join((*arms[0], *arms[1])))}>"
-        return f"<{self.headline}; {requests_told(arms[0])} against {requests_told(arms[1])}>"
+        return self.in_one_line()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for reports."""
