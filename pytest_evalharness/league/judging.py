@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.league.arms import BASELINE, CANDIDATE, SIDES
 from pytest_evalharness.league.family import Settled
 from pytest_evalharness.league.freeze import Frozen
+from pytest_evalharness.league.history import earlier, elsewhere, pooled_attempts
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord, Outcome
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.trust import findings
 from pytest_evalharness.ledger.journal import Ledger
-from pytest_evalharness.ledger.questions import question_key
-from pytest_evalharness.ledger.records import Block, Comparison
+from pytest_evalharness.ledger.records import Block
 from pytest_evalharness.verdict.counts import Pairs, Turn
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
 from pytest_evalharness.verdict.judge import judge
@@ -171,47 +170,7 @@ def concluded(
         attempt=comparison.attempt,
         earlier=earlier(ledger, comparison),
         elsewhere=elsewhere(ledger, comparison),
+        pooled=pooled_attempts(ledger, comparison, alone),
         age=max(0.0, clock.now() - ended) if ended < began else None,
         settle=settle,
     )
-
-
-def earlier(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
-    """The verdicts of other attempts at the same question: no look ever hides another."""
-    told = []
-    for attempt in ledger.attempts(comparison.plan):
-        # What one run declared together are claims about the same games, and no further look at them.
-        other = attempt.id != comparison.id and attempt.run_id != comparison.run_id
-        verdicts = ledger.verdicts(attempt.id) if other else []
-        if not verdicts:
-            continue
-        verdict, declared = verdicts[-1].judgement["verdict"], verdicts[-1].judgement["declaration"]
-        other = attempt.plan_key != comparison.plan_key
-        under = f", claim {declared['claim']} by {declared['rule']}" if other else ""
-        told.append(f"{verdict} (attempt {attempt.attempt}{under})")
-    return tuple(told)
-
-
-def elsewhere(ledger: Ledger, comparison: Comparison) -> tuple[str, ...]:
-    """What earlier runs found about the same two builds in the same seat, asked in other words: more games, other ticks.
-
-    Whoever asks often enough finds something by chance, however each question is worded.
-    """
-    mine, told = _subject(comparison.plan), []
-    for other, verdict in ledger.judged_before(comparison.created_at):
-        if other.run_id == comparison.run_id or question_key(other.plan) == question_key(comparison.plan):
-            continue
-        if mine is not None and _subject(other.plan) == mine:
-            told.append(
-                f"{verdict.judgement['verdict']} ({other.plan['episodes']} episodes, run {other.run_id})"
-            )
-    return tuple(told)
-
-
-def _subject(plan: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Which builds are compared in which seat of which league; None for a pool, which is about several seats."""
-    if "strata" in plan:
-        return None
-    seat, versions = str(plan["tested_seat"]), plan.get("versions", {})
-    builds = (versions.get(plan[side][seat], plan[side][seat]) for side in SIDES)
-    return (str(plan["server"]), str(plan["league"]), seat, str(bool(plan.get("aa"))), *builds)

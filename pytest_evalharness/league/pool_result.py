@@ -11,7 +11,8 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.claimed import Claimed
 from pytest_evalharness.league.family import Settled
-from pytest_evalharness.league.judging import Case, earlier
+from pytest_evalharness.league.history import earlier
+from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.ledger.journal import Ledger

@@ -39,6 +39,7 @@ class ABResult(Claimed[Judgement]):
         attempt: 1 for the first look at this question, 2 for the next, …
         earlier: the verdicts of earlier attempts, oldest first; a later one never replaces them.
         elsewhere: what earlier runs found about the same builds in the same seat by other questions.
+        pooled: all attempts at the question together, in words; empty for a first one.
         age: seconds since the evidence was complete if it was read again, or None if this run brought it.
         settle: judges it among the claims that are tested together, once all of them have ended; None if there are none.
         consumed: whether the case has looked at the verdict.
@@ -53,6 +54,7 @@ class ABResult(Claimed[Judgement]):
     earlier: tuple[str, ...] = ()
     age: float | None = None
     elsewhere: tuple[str, ...] = ()
+    pooled: str = ""
     settle: Callable[[], Settled[Judgement]] | None = field(default=None, repr=False, compare=False)
     arms: Mapping[str, Arm] = field(default_factory=dict, repr=False)
     consumed: bool = field(default=False, repr=False)
@@ -108,6 +110,7 @@ class ABResult(Claimed[Judgement]):
             "attempt": self.attempt,
             "earlier": list(self.earlier),
             "elsewhere": list(self.elsewhere),
+            "pooled": self.pooled,
             "evidence_age_seconds": self.age,
         }
 

@@ -151,6 +151,8 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     if result["earlier"]:
         earlier = ", ".join(result["earlier"])
         told.append(f"attempt {result['attempt']}, a further look at the same question; earlier: {earlier}")
+    if result.get("pooled"):
+        told.append(str(result["pooled"]))
     if result.get("elsewhere"):
         *_, last = found = result["elsewhere"]
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""

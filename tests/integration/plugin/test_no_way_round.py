@@ -164,3 +164,19 @@ def test_a_look_shows_nothing_of_games_that_cannot_be_believed(project, capfd, m
     main(["runs", "look", run_id, "--yes", "--home", str(project.home)])
     told = capfd.readouterr()
     assert " won " not in told.out
+
+
+def test_a_fresh_attempt_shows_all_of_them_together(project):
+    project.cases("""
+        import pytest
+
+        @pytest.mark.league_ab(role="imposter", episodes=8, claim="better")
+        def test_imposter(ab):
+            ab.require()
+    """)
+    assert "attempts together" not in said(project.judge_here())
+    text = said(project.judge_here("--eval-fresh"))
+    assert "attempt 2, a further look at the same question; earlier: inconclusive (attempt 1)" in text
+    assert "all 2 attempts together: " in text
+    assert "CMH p=" in text
+    assert "all 3 attempts together: " in said(project.judge_here("--eval-fresh"))
