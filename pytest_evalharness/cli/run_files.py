@@ -6,12 +6,16 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.files import readable_json, write_atomic
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.cli.home import add_home, found, home_of
 from pytest_evalharness.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_evalharness.verdict.judgement import Judgement
+    from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 
 _UNTRUSTWORTHY = 11
 _SHOWN = 20
@@ -91,19 +95,29 @@ def _told(kept: Any, verdict: dict[str, Any] | None) -> Iterator[str]:
     if verdict is None:
         yield kept.words
         return
+    yield headline_of(verdict)
+    judgement = _read(verdict)
+    if judgement is not None:
+        for line in judgement.summary_lines():
+            yield f"  {printable(line, 1000)}"
+
+
+def headline_of(verdict: dict[str, Any]) -> str:
+    """The first line of a stored judgement; of one that another release wrote only its verdict."""
+    judgement = _read(verdict)
+    if judgement is None:
+        return f"{printable(str(verdict.get('verdict')))} (written by another release)"
+    return printable(judgement.headline("A/A" if judgement.aa else "A/B"), 1000)
+
+
+def _read(verdict: dict[str, Any]) -> Judgement | PooledJudgement | None:
     from pytest_evalharness.verdict.judgement import Judgement
     from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 
-    read: Any = PooledJudgement if "strata" in verdict else Judgement
     try:
-        judgement = read.from_json(verdict)
-    except (ValueError, TypeError, KeyError) as problem:
-        yield f"{verdict.get('verdict')} (written by another release: {problem})"
-        return
-    kind = "A/A" if judgement.aa else "A/B"
-    yield printable(judgement.headline(kind), 1000)
-    for line in judgement.summary_lines():
-        yield f"  {printable(line, 1000)}"
+        return PooledJudgement.from_json(verdict) if "strata" in verdict else Judgement.from_json(verdict)
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 # ------------------------------------------------------------------- report

@@ -13,7 +13,7 @@ from pytest_evalharness.cli.home import add_home, connected, found, home_of, ope
 from pytest_evalharness.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_evalharness.league.kept import Kept
@@ -34,6 +34,11 @@ def add_to(commands: Any) -> None:
     )
     add_home(listing)
     listing.add_argument("--json", action="store_true", help="print JSON")
+    listing.add_argument(
+        "--verdict",
+        choices=("better", "worse", "equivalent", "inconclusive", "untrustworthy"),
+        help="only the comparisons with this verdict, with their numbers, builds and notes",
+    )
     listing.set_defaults(run=run_ls)
     look = inner.add_parser(
         "look",
@@ -63,8 +68,14 @@ def run_ls(parsed: argparse.Namespace) -> int:
             (run, [] if ledger is None else [Kept.read(ledger, one) for one in run.comparisons])
             for run in runs
         ]
+    if parsed.verdict is not None:
+        told = [(run, [one for one in kept if _is(one, parsed.verdict)]) for run, kept in told]
+        told = [(run, kept) for run, kept in told if kept]
     if parsed.json:
         print(json.dumps([_plain(run, kept) for run, kept in told], indent=2, sort_keys=True))
+        return 0
+    if not told and parsed.verdict is not None:
+        print(f"no comparison is {parsed.verdict.upper()}")
         return 0
     if not told:
         print(
@@ -77,7 +88,25 @@ def run_ls(parsed: argparse.Namespace) -> int:
         print(_line(run, kept))
         for one in kept:
             print(f"  {one.words.upper() if one.judgement is not None else one.words:<14} {one.name}")
+            if parsed.verdict is not None:
+                for line in _details(run, one):
+                    print(f"{'':17}{line}")
     return 0
+
+
+def _is(kept: Kept, verdict: str) -> bool:
+    return kept.judgement is not None and kept.judgement["verdict"] == verdict
+
+
+def _details(run: RunRecord, kept: Kept) -> Iterator[str]:
+    """The numbers of a comparison, its builds, and what the user noted: a refuted edit is knowledge too."""
+    from pytest_evalharness.cli.run_files import headline_of
+
+    yield headline_of(kept.judgement or {})
+    yield from dict.fromkeys(str(part.builds) for part in kept.parts)
+    notes = run.info.get("settings", {}).get("notes")
+    if notes:
+        yield f"notes: {printable(str(notes), 300)}"
 
 
 def _line(run: RunRecord, kept: Sequence[Kept]) -> str:

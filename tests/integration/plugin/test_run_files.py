@@ -122,3 +122,18 @@ def test_a_place_that_cannot_be_written_is_a_usage_error(finished, tmp_path):
     code, _, errors = finished.command("export", finished.run_id, "-o", str(tmp_path / "file" / "e.json"))
     assert code == 4
     assert "cannot be written" in errors
+
+
+def test_refuted_edits_are_listed_with_numbers_builds_and_notes(project, capfd):
+    project.judge_here("--eval-notes=tried a longer memory", candidate="keeper:v3")
+    project.judge_here(candidate="keeper:v2")
+    capfd.readouterr()
+    assert main(["runs", "ls", "--verdict", "worse", "--home", str(project.home)]) == 0
+    out = capfd.readouterr().out
+    assert out.count("WORSE") == 2  # the word and the headline, of one comparison
+    assert "A/B: WORSE, -" in out
+    assert "keeper:v3 against keeper:v1" in out
+    assert "notes: tried a longer memory" in out
+    assert "keeper:v2" not in out
+    assert main(["runs", "ls", "--verdict", "equivalent", "--home", str(project.home)]) == 0
+    assert capfd.readouterr().out == "no comparison is EQUIVALENT\n"
