@@ -90,7 +90,7 @@ class Freezer:
             look = self._looks_before(comparison)
             seated = self._each(plan, lambda part: (part, *self._seated(part, policies, look)))
             specs = [_specs(part, roster, arms) for part, roster, arms in seated]
-            require_own_arms(plan, [[spec.arm_key for spec in pair.values()] for pair in specs])
+            require_own_arms(plan, [_bodies(arms) for _, _, arms in seated])
             strata = [
                 {"roster": roster.to_json(), "arms": {side: arm.to_json() for side, arm in arms.items()}}
                 for _, roster, arms in seated
@@ -137,7 +137,7 @@ class Freezer:
             EvalHarnessError: as `freeze_pool`.
         """
         found = self._each(plan, self.preview)
-        require_own_arms(plan, [[arm.bodies() for arm in one.arms.values()] for one in found])
+        require_own_arms(plan, [_bodies(one.arms) for one in found])
         return found
 
     @staticmethod
@@ -309,6 +309,11 @@ def _specs(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm]) -> dic
             posted["aa"] = side  # the bodies may be equal, and one arm held against itself would show nothing
         specs[side] = ArmSpec(arm_key(posted), arm.to_json(), bodies)
     return specs
+
+
+def _bodies(arms: Mapping[str, Arm]) -> list[list[dict[str, Any]]]:
+    """What is posted for each arm: two that are alike here play the same, however their seats were found."""
+    return [arm.bodies() for arm in arms.values()]
 
 
 def _asked(plan: ComparisonPlan | PoolPlan, policies: Mapping[str, ResolvedPolicy]) -> dict[str, Any]:

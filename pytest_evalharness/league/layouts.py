@@ -54,7 +54,7 @@ def comparison_plan(
         candidate: the edited arm, described by `arm` or as the plain mapping that `arm` takes.
         baseline: the arm it is compared with.
         seat: the seat whose wins are compared; its role is the layout's.
-        words: what else was said: claim, rule, alpha, margin, target_lift, episodes, ticks, opponents, config.
+        words: what else was said, each optional: what a declaration has, episodes, ticks, opponents, config.
         settings: the run's settings.
         server: the server's identity.
 

@@ -15,15 +15,20 @@ from pytest_evalharness.ledger.records import dump, whole
 
 DECLARATION = "declaration"
 """The key of a plan under which its declaration stands."""
+STRATA = "strata"
+"""The key of a pool's plan under which its configurations stand, each with its name and its plan."""
 
 
 def question_key(plan: Mapping[str, Any]) -> str:
-    """The key of what a plan asks, its declaration left out.
+    """The key of what a plan asks: its declaration left out, and the order and the names of a pool's configurations.
 
     Raises:
         ValueError, TypeError: as `keys.digest`.
     """
-    return "question-" + digest({key: value for key, value in plan.items() if key != DECLARATION})[:32]
+    asked = {key: value for key, value in plan.items() if key != DECLARATION}
+    if STRATA in asked:
+        asked[STRATA] = sorted(digest(stratum["plan"]) for stratum in asked[STRATA])
+    return "question-" + digest(asked)[:32]
 
 
 class Questions:

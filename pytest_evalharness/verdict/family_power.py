@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pytest_evalharness.verdict.chances import outcome_chances
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.planning import PLANNING_RATE
+from pytest_evalharness.verdict.truths import target
 from pytest_evalharness.verdict.words import Claim, Decision
 
 
@@ -48,13 +49,12 @@ def family_power(
 
     Source: Holm (1979), Scand. J. Stat. 6, 65-70.
     """
-    lift = declaration.target_lift
     denies = declaration.claim is Claim.NOT_WORSE
-    rate = max(base - lift, 0.0) if denies else min(base + lift, 1.0)
+    effect = target(declaration, base)
     seen = Decision.NOT_MET if denies else Decision.MET
     at = (declaration.alpha, declaration.alpha / claims)
     alone, among = (
-        outcome_chances(replace(declaration, alpha=alpha), rate, base, games).decisions[seen] for alpha in at
+        outcome_chances(replace(declaration, alpha=alpha), effect.rate, base, games).decisions[seen]
+        for alpha in at
     )
-    effect = f"a true {'loss' if denies else 'lift'} of {lift:.2f}"
-    return FamilyPower(claims, effect, "fails" if denies else "passes", alone, among)
+    return FamilyPower(claims, f"a true {effect.words}", "fails" if denies else "passes", alone, among)

@@ -38,9 +38,10 @@ def pooled(**words):
     [
         ({"configs": [{"rol": "crew"}, {}]}, "did you mean 'role'?"),
         ({"configs": [{"role": "crew"}, {}]}, "their games would be counted twice"),
+        ({"configs": [{"top_n": 7}, {"top_n": 8}]}, "configurations 'top_n 7' and 'top_n 8' are the same"),
         ({"configs": [{"role": "crew"}, {"role": "imposter"}], "rule": "exact"}, "has no way to pool"),
     ],
-    ids=["typo", "twice", "rule"],
+    ids=["typo", "twice", "depth", "rule"],
 )
 def test_a_pool_that_cannot_be_is_a_usage_error(project, workers, words, told):
     result = project.cases(pooled(**words)).judge_here(*workers)
@@ -50,14 +51,14 @@ def test_a_pool_that_cannot_be_is_a_usage_error(project, workers, words, told):
 
 
 def test_configurations_that_turn_out_to_share_an_arm_are_refused_before_anything_is_posted(project):
-    """Which of the best live players fill the seats is known only once the field is."""
-    project.cases(pooled(configs=[{"top_n": 7}, {"top_n": 8}]))
+    """That the best live player is the named one is known only once the field is."""
+    project.cases(pooled(configs=[{"role": "crew"}, {"opponents": ["basilisk:v4"]}]))
     dry = project.judge_here("--eval-dry-run")
     assert dry.ret == 11
     result = project.judge_here()
     assert result.ret == 4
     for told in (dry, result):
-        assert "configurations 'top_n 7' and 'top_n 8' are the same" in said(told)
+        assert "configurations 'crew' and 'opponents basilisk:v4' are the same" in said(told)
     assert project.posted == 0
 
 

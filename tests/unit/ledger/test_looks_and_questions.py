@@ -106,6 +106,13 @@ def test_a_question_is_everything_but_the_declaration():
     assert question_key({"ask": 1}) == question_key(PLAN)
 
 
+def test_a_pool_asks_the_same_in_any_order_and_under_any_name():
+    one, two = {"name": "crew", "plan": {"ask": 1}}, {"name": "imposter", "plan": {"ask": 2}}
+    asked = question_key({"strata": [one, two]})
+    assert asked == question_key({"strata": [two, {**one, "name": "other"}]})
+    assert asked != question_key({"strata": [one, {**two, "plan": {"ask": 3}}]})
+
+
 def test_any_number_of_declarations_stand_before_a_result_is_seen(opened):
     ledger = opened(1)
     assert ledger.questions.declare(PLAN, run_id="r1") is None

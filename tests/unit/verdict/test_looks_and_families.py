@@ -310,6 +310,12 @@ def test_what_a_family_costs_in_numbers():
     assert found.among == pytest.approx(power.exact_power(0.7, 0.5, 30, rule="score", alpha=0.025)[0])
 
 
+def test_an_effect_without_room_is_told_as_the_most_there_can_be():
+    found = family_power(Declaration("better", target_lift=0.7), 2, 30)
+    assert found.effect == "a true lift of 0.50 (the most there can be from 0.5)"
+    assert found.alone == pytest.approx(power.exact_power(1.0, 0.5, 30, rule="score")[0])
+
+
 def test_the_others_can_also_help():
     """Holm is stepwise: beside smaller p-values a claim needs less."""
     assert judged(Declaration("better"), (23, 30), (15, 30), others=[1e-6, 1e-6]).verdict is Verdict.BETTER
