@@ -24,7 +24,8 @@ from pytest_evalharness.net.transport import Limits, Transport
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 5.0
 _TRIES = 3
-_FAILED = "failed.txt"  # in the league's home: the address and why no server came, for workers that only see a refusal
+_WATCH_SECONDS = 0.2
+_FAILED = "failed.txt"  # in the league's home: the address and why no server is there, for workers that only see a refusal
 
 
 class EmbeddedServer:
@@ -135,9 +136,12 @@ class EmbeddedServer:
     def _failed(self, reason: str) -> ServerUnreachable:
         """Remember why no server came: for later calls here, and in the home for the workers."""
         self._problem = _not_started(f"the embedded league did not start: {printable(reason)}", self.home)
-        with contextlib.suppress(OSError):
-            write_atomic(self.home / _FAILED, f"{self.api}\n{self._problem.what}\n")
+        self._write_down(self._problem.what)
         return self._problem
+
+    def _write_down(self, why: str) -> None:
+        with contextlib.suppress(OSError):
+            write_atomic(self.home / _FAILED, f"{self.api}\n{why}\n")
 
     def _forget_failure(self) -> None:
         with contextlib.suppress(OSError):
@@ -176,6 +180,7 @@ class EmbeddedServer:
                     with contextlib.suppress(ServerUnreachable):
                         self.start()
                     self._refuse()
+                self._note_its_end()
                 return
 
         assert self._socket is not None
@@ -184,6 +189,14 @@ class EmbeddedServer:
             target=watch, args=(self._socket,), name="evalharness-arena", daemon=True
         )
         self._watcher.start()
+
+    def _note_its_end(self) -> None:
+        """Wait for the server's end and write it down: workers see refused connections, and would be patient with them."""
+        while not self._closing.wait(_WATCH_SECONDS):
+            gone = self.gone()
+            if gone:
+                self._write_down(gone)
+                return
 
     def _refuse(self) -> None:
         """Close our end of the socket: clients of a server that did not start must not hang."""
@@ -236,8 +249,13 @@ def _not_started(what: str, home: Path) -> ServerUnreachable:
     )
 
 
-def _told_failure(home: Path, api: str) -> str:
-    """Why the server of this address did not start, as the process that tried has written it down."""
+def told_failure(home: Path, api: str) -> str:
+    """Why there is no server at this address, as the process that started it has written it down; else empty.
+
+    Args:
+        home: the league's own folder.
+        api: the server's root URL.
+    """
     try:
         whose, _, what = (home / _FAILED).read_text(errors="replace").partition("\n")
     except OSError:
@@ -263,7 +281,7 @@ def await_health(api: str, clock: Clock, *, home: Path | None = None) -> None:
         try:
             transport.get_json("/_arena/health")
         except NetError as problem:
-            if home is not None and (told := _told_failure(home, api)):
+            if home is not None and (told := told_failure(home, api)):
                 raise _not_started(told, home) from None
             raise ServerUnreachable(
                 f"the embedded league at {api} does not answer: {problem}",

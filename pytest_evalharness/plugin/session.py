@@ -220,13 +220,21 @@ class EvalSession:
 
     def _waiting(self) -> None:
         self.on_wait()
-        gone = self._embedded.gone() if self._embedded is not None else ""
+        gone = self._gone()
         if gone:
             raise ServerUnreachable(
                 f"{gone} while this run was waiting for it",
                 not_done="nothing was judged; what was posted is in its state and was not posted again",
                 next_step="run the same command again: the league starts on its state and plays on",
             )
+
+    def _gone(self) -> str:
+        """Why the embedded server is no more, seen here or written down by the controller; empty while it may answer."""
+        from pytest_evalharness.observatory.embedded import told_failure
+
+        if self._embedded is not None:
+            return self._embedded.gone()
+        return told_failure(self.home / "arena", self._given_api) if self._given_api else ""
 
     def close(self) -> None:
         """Let go of everything, in the order that loses nothing: workers first, then the journal, then the server."""

@@ -6,7 +6,9 @@ import urllib.request
 import xml.etree.ElementTree as ET
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
 
+import jsonschema
 import pytest
 import scipy.special  # before any run in this process: numpy's parts cannot be imported a second time
 import yaml
@@ -24,8 +26,15 @@ def test_crew(ab):
 """
 assert scipy.special
 assert league_run
+RESULTS_SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((Path(__file__).parents[3] / "docs/reference/results.schema.json").read_text())
+)
 UNUSED = ("hypothesispytest", "anyio", "timeout")
 """Plugins that cost every subprocess up to a second and have no part in these tests."""
+
+
+def _no_constant(name):
+    raise AssertionError(f"{name} is no JSON")
 
 
 class League:
@@ -179,8 +188,11 @@ class Project:
         ]
 
     def results(self):
+        """The newest results.json, which is as its documented schema says."""
         newest = max(self.home.glob("runs/*/results.json"), key=lambda path: path.stat().st_mtime_ns)
-        return json.loads(newest.read_text())
+        told = json.loads(newest.read_text(), parse_constant=_no_constant)
+        RESULTS_SCHEMA.validate(told)
+        return told
 
 
 @pytest.fixture

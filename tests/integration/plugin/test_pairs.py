@@ -60,7 +60,7 @@ def test_a_server_that_ignores_seeds_has_played_no_pairs(project):
     project.league.fault("ignored-seed")
     result = project.judge_here()
     assert result.ret == 11
-    assert "the arms did not play the seeds they were paired by" in said(result)
+    assert "games were not played with the seeds that were asked for" in said(result)
     assert "12 of 12 episodes, ereq_" in said(result)
     assert "pp [" not in said(result)
     assert {reason["reason"] for reason in judged(project)["reasons"]} == {"seeds"}

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -235,3 +236,98 @@ def test_fresh_after_an_interrupt_goes_on_with_what_it_had_posted(project):
     assert again.ret == 0
     assert "attempt 2" not in said(again)
     assert project.posted == 2
+
+
+EVERY_STATE = pytest.mark.parametrize("method", ["begin_post", "posted", "running", "finish"])
+"""Before the POST, before its id is saved, while polling, before the harvest is saved."""
+KILLS = """
+import os, pathlib, signal
+from pytest_evalharness.ledger.leases import Lease
+
+mark = pathlib.Path({mark!r})
+original = Lease.{method}
+
+def victims():
+    {victims}
+
+def kills_once(self, *args):
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return original(self, *args)
+    for pid in victims():
+        os.kill(pid, signal.SIGKILL)
+    return original(self, *args)
+
+Lease.{method} = kills_once
+"""
+THE_CONTROLLER = "return [os.getppid()]"
+THE_ARENA = """
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\\0")
+        except OSError:
+            continue
+        if b"pytest_evalharness.arena" in words and {arena!r}.encode() in words:
+            found.append(int(folder.name))
+    return found
+"""
+
+
+def kills(project, method, victims):
+    mark = project.pytester.path / "killed"
+    project.pytester.makeconftest(KILLS.format(mark=str(mark), method=method, victims=victims))
+    return mark
+
+
+@pytest.mark.slow
+@EVERY_STATE
+def test_a_controller_that_is_killed_at_any_state_costs_no_second_post(project, method):
+    mark = kills(project, method, THE_CONTROLLER)
+    project.cases(TWELVE.replace("12", "6"))
+    assert project.judge("-n", "3").ret == -signal.SIGKILL
+    assert mark.exists()
+    again = project.judge("-n", "3")
+    assert again.ret == 0
+    again.assert_outcomes(passed=6)
+    assert project.posted == 2
+
+
+@pytest.mark.slow
+@EVERY_STATE
+def test_a_worker_of_three_that_is_killed_at_any_state_costs_no_second_post(project, method):
+    mark = kills(project, method, "return [os.getpid()]")
+    project.cases(TWELVE.replace("12", "6"))
+    project.judge("-n", "3")
+    assert mark.exists()
+    again = project.judge("-n", "3")
+    assert again.ret == 0
+    again.assert_outcomes(passed=6)
+    assert project.posted == 2
+
+
+@pytest.mark.slow
+@EVERY_STATE
+@pytest.mark.parametrize("workers", [(), ("-n", "3")], ids=["serial", "n3"])
+def test_an_arena_that_is_killed_at_any_state_goes_on_in_the_same_folder(
+    project, monkeypatch, method, workers
+):
+    monkeypatch.delenv("SOFTMAX_CONFIG_DIR")
+    mark = kills(project, method, THE_ARENA.format(arena=str(project.home / "arena")))
+    project.cases(TWELVE.replace("12", "3"))
+    first = project.judge(*workers, server="embedded")
+    assert mark.exists()
+    assert first.ret in {0, 11}, said(
+        first
+    )  # what had been read before the kill may be all there was to read
+    again = project.judge(*workers, server="embedded")
+    assert again.ret == 0, said(again)
+    again.assert_outcomes(passed=3)
+    assert requests_in(project.home / "arena") == 2
+
+
+def requests_in(arena):
+    """How many requests an arena ever took, by its own store."""
+    with sqlite3.connect(arena / "arena.sqlite") as file:
+        return file.execute("SELECT COUNT(*) FROM requests").fetchone()[0]
