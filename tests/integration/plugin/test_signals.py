@@ -16,7 +16,7 @@ def waiting(project):
     processes = []
 
     def start(*more):
-        project.league.fault("slow-queue=30")
+        project.league.fault("slow-queue=12")
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", *project.command(*more)],
             cwd=project.pytester.path,
@@ -61,7 +61,7 @@ def test_sigterm_is_an_interrupt(project, waiting, workers):
 def test_a_second_signal_spoils_no_report(project, waiting, workers, second):
     process = waiting(*workers)
     process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    time.sleep(0.05)  # well within the end of a run: one that has ended dies of a signal as any process does
     process.send_signal(second)
     code, output = ended(process)
     assert code == 2, output
