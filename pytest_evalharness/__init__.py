@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+# Type checkers take this name for true; importing it from `typing` would cost as much as all of `stats`.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pytest_evalharness.errors import (
         ConditionNotMet,
@@ -28,7 +28,7 @@ __all__ = [
 _HOMES = dict.fromkeys(("Claim", "Rule", "Verdict"), "pytest_evalharness.verdict.words")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Public names are imported when they are asked for: this package is imported in every pytest run."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import lru_cache
 
 from pytest_evalharness.stats.difference import newcombe, score_z
@@ -143,6 +142,9 @@ def _exact_decides(n_c: int, n_b: int, alpha: float) -> Callable[[int, int], boo
     So what is known of one table is known of every table beyond it, and the test itself is asked for a few
     tables near the boundary only. z^2 is kept as a fraction: ties must not depend on rounding.
     """
+    # Imported here: with `decimal` in tow it is a third of what importing this package would cost.
+    from fractions import Fraction
+
     total = n_c + n_b
     kept, rejected = Fraction(0), Fraction(n_c * n_b * total + 1)  # no statistic is as large as the latter
 
