@@ -14,6 +14,7 @@ MANY = 4
 """An arm of so many requests is told as a whole; `results.json` lists every id."""
 SCOPE = "the effect in this field, not a league rank"
 NOT_RUN = "not run: no credentials (a pull request from a fork has no secrets)"
+CANNOT_TELL = 10
 UNTRUSTWORTHY = 11
 EXIT_WORDS = {
     0: "every claim was met",
@@ -88,6 +89,11 @@ class Report:
         if self.exit_code == 0 and unmet:
             return f"every case passed, and {unmet} of them decided otherwise than its declared claim"
         return EXIT_WORDS.get(self.exit_code, "unknown")
+
+    @property
+    def tone(self) -> str:
+        """How the exit code is shown: `good`, `unsure` or `bad`."""
+        return {0: "good", CANNOT_TELL: "unsure"}.get(self.exit_code, "bad")
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Report:

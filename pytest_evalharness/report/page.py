@@ -31,15 +31,14 @@ def page(report: Report) -> Page:
     words = rows.Words()
     tables: list[dict[str, Any]] = []
     cases = tuple(_case(number, case, tables, words) for number, case in enumerate(report.cases, 1))
-    tone = "good" if report.exit_code == 0 else "unsure" if report.exit_code == 10 else "bad"  # noqa: PLR2004
     return Page(
         run_id=printable(report.run_id),
         server=printable(report.server),
         finished_at=printable(report.finished_at),
         exit_code=report.exit_code,
         exit_words=report.exit_words,
-        tone=tone,
-        symbol={"good": "✓", "unsure": "?", "bad": "!"}[tone],
+        tone=report.tone,
+        symbol={"good": "✓", "unsure": "?", "bad": "!"}[report.tone],
         embedded=report.embedded,
         scope=SCOPE,
         tally=tuple(counts(report.cases).items()),

@@ -27,8 +27,7 @@ def lines(report: Report) -> Iterator[tuple[str, str]]:
         )
     if any(case.results for case in report.cases):
         yield "plain", f"each difference is {SCOPE}"
-    tone = "good" if report.exit_code == 0 else "unsure" if report.exit_code == 10 else "bad"  # noqa: PLR2004
-    yield tone, f"exit {report.exit_code}: {report.exit_words}"
+    yield report.tone, f"exit {report.exit_code}: {report.exit_words}"
 
 
 def _case(case: CaseReport) -> Iterator[tuple[str, str]]:
