@@ -51,12 +51,13 @@ def run(parsed: argparse.Namespace) -> int:
         UsageError: there is no such run, or nothing that can be pooled.
     """
     from pytest_evalharness.league.pool_runs import Question, pool_runs
+    from pytest_evalharness.verdict.words import Effects
 
     home = home_of(parsed)
     with opened(home) as ledger:
         if ledger is None:
             raise no_ledger(home)
-        asked = Question(parsed.claim, parsed.margin, parsed.effects)
+        asked = Question(parsed.claim, parsed.margin, Effects(parsed.effects))
         found = pool_runs(ledger, parsed.runs, asked, candidate=parsed.candidate, baseline=parsed.baseline)
     code = found.exit_code
     if parsed.json:

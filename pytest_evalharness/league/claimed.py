@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
@@ -18,7 +19,7 @@ from pytest_evalharness.verdict.words import Verdict
 Judged = TypeVar("Judged", Judgement, PooledJudgement)
 
 
-class Claimed(Generic[Judged]):
+class Claimed(ABC, Generic[Judged]):
     """Evidence with a claim about it. `require()` is the way to use it.
 
     Whoever asks for the verdict, in whichever way, waits until every claim that is tested together with it has ended. The
@@ -135,14 +136,14 @@ class Claimed(Generic[Judged]):
             return f"<{self.headline}; requests {printable(' '.join((*ours, *theirs)))}>"
         return f"<{self.headline}; {requests_told(ours)} against {requests_told(theirs)}>"
 
+    @abstractmethod
     def _arm_lines(self) -> list[str]:
         """A line an arm: who played, and by which requests."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Plain data for reports."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _larger(self) -> str:
         """What would decide it, where it cannot tell."""
-        raise NotImplementedError

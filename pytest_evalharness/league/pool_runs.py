@@ -16,7 +16,7 @@ from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 from pytest_evalharness.verdict.pooling import FEWEST_STRATA, judge_pool
 from pytest_evalharness.verdict.strata import Stratum
-from pytest_evalharness.verdict.words import Claim, Decision, Reason, Rule, Verdict
+from pytest_evalharness.verdict.words import Claim, Decision, Effects, Reason, Rule, Verdict
 
 _RECENT = 5
 _EXITS = {
@@ -40,7 +40,7 @@ class Question:
 
     claim: str | None = None
     margin: float | None = None
-    effects: str = "fixed"
+    effects: Effects = Effects.FIXED
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,7 @@ def _declared(asked: Question, evidence: Sequence[Evidence]) -> Declaration:
             margin=margin,
             target_lift=declared[0].target_lift,
             secondary=(),
-            effects=asked.effects,  # type: ignore[arg-type]
+            effects=asked.effects,
         )
     except ValueError as problem:
         raise UsageError(str(problem), not_done=_READ_ONLY, next_step="evalharness pool --help") from None
