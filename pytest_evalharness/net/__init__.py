@@ -14,6 +14,7 @@ from pytest_evalharness.net.errors import (
     Redirected,
     TooLarge,
 )
+from pytest_evalharness.net.pool import MakeCarrier, Pool
 from pytest_evalharness.net.transport import Limits, Transport
 
 __all__ = [
@@ -23,9 +24,11 @@ __all__ = [
     "DeadlineExceeded",
     "HttpStatus",
     "Limits",
+    "MakeCarrier",
     "NetError",
     "NotJson",
     "NotSent",
+    "Pool",
     "Redirected",
     "TooLarge",
     "Transport",

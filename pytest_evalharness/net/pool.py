@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import httpcore
@@ -10,6 +10,9 @@ import httpx
 
 from pytest_evalharness.net.proxies import proxy_for
 from pytest_evalharness.net.sockets import Backend, Patience
+
+MakeCarrier = Callable[[httpx.URL, Mapping[str, str], Patience], httpx.BaseTransport]
+"""Makes what carries single requests to an address: `Pool`, or something around it. Arguments as `Pool` has them."""
 
 _CONNECTIONS = 16
 _KEPT_SECONDS = 15.0

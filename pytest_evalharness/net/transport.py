@@ -20,7 +20,7 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.net.answer import EXCERPT, Answer
 from pytest_evalharness.net.errors import HttpStatus, NetError, Redirected, TooLarge, harmless
 from pytest_evalharness.net.failures import net_error
-from pytest_evalharness.net.pool import Pool
+from pytest_evalharness.net.pool import MakeCarrier, Pool
 from pytest_evalharness.net.retry import may_get_again, may_post_again, not_found, pause
 from pytest_evalharness.net.sockets import Patience
 
@@ -89,6 +89,7 @@ class Transport:
         environ: where proxies are looked up; the process's environment by default.
         on_retry: told the reason and the seconds before each wait.
         stop: once set, no call waits for another try.
+        carrier: makes what carries each single request.
 
     Raises:
         ValueError: an address (the server's or its proxy's) that cannot be used.
@@ -105,6 +106,7 @@ class Transport:
         environ: Mapping[str, str] | None = None,
         on_retry: OnRetry | None = None,
         stop: threading.Event | None = None,
+        carrier: MakeCarrier = Pool,
     ) -> None:
         try:
             self._base = httpx.URL(base_url.rstrip("/"))
@@ -119,7 +121,7 @@ class Transport:
         self._stop = stop or threading.Event()
         self._patience = Patience()
         # Not a whole httpx client: it would keep cookies and look into redirects, and we want neither.
-        self._pool = Pool(self._base, os.environ if environ is None else environ, self._patience)
+        self._carrier = carrier(self._base, os.environ if environ is None else environ, self._patience)
         self._headers = httpx.Headers(
             {
                 "User-Agent": user_agent(),
@@ -148,7 +150,7 @@ class Transport:
 
     def close(self) -> None:
         """Close every connection."""
-        self._pool.close()
+        self._carrier.close()
 
     def get(
         self,
@@ -289,7 +291,7 @@ class Transport:
         raise found
 
     def _exchange(self, request: httpx.Request, shown: str, until: Deadline) -> Answer:
-        response = self._pool.handle_request(request)
+        response = self._carrier.handle_request(request)
         try:
             headers = {name.lower(): value for name, value in response.headers.items()}
             status = response.status_code

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.errors import FieldUnavailable, UsageError
-from pytest_evalharness.net import Limits, Transport
+from pytest_evalharness.net import Limits, MakeCarrier, Pool, Transport
 from pytest_evalharness.net.transport import OnRetry
 from pytest_evalharness.observatory.calls import HIDDEN, Asking, Calls, Missing, named, segment
 from pytest_evalharness.observatory.capabilities import Capabilities, read_capabilities
@@ -72,6 +72,7 @@ class Observatory:
         limits: deadlines and sizes.
         on_retry: told the reason and the seconds before each wait.
         stop: once set, no call waits for another try.
+        carrier: makes what carries each single request.
 
     Raises:
         UsageError: the root is no address that a token may be sent to.
@@ -88,6 +89,7 @@ class Observatory:
         limits: Limits | None = None,
         on_retry: OnRetry | None = None,
         stop: threading.Event | None = None,
+        carrier: MakeCarrier = Pool,
     ) -> None:
         self.server_root = _checked_root(server_root)
         self._clock = clock
@@ -101,6 +103,7 @@ class Observatory:
                 environ=environ,
                 on_retry=on_retry,
                 stop=stop,
+                carrier=carrier,
             )
         except ValueError as problem:
             raise _bad_address(str(problem)) from None

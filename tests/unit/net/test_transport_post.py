@@ -6,7 +6,15 @@ import time
 import pytest
 
 from pytest_evalharness.base.deadline import Deadline
-from pytest_evalharness.net import AnswerLost, ConnectFailed, HttpStatus, Limits, NotJson, Redirected
+from pytest_evalharness.net import (
+    AnswerLost,
+    ConnectFailed,
+    HttpStatus,
+    Limits,
+    NotJson,
+    Pool,
+    Redirected,
+)
 
 
 def test_a_post_carries_json(connect, serve, wire):
@@ -123,3 +131,18 @@ def test_a_post_never_uses_a_kept_connection(connect, serve, wire):
     transport.post_json("/p", {})
     transport.get("/x")
     assert server.connections == 3
+
+
+def test_what_carries_single_requests_can_be_put_around_the_pool(connect, serve, wire):
+    carried = []
+
+    class Watched(Pool):
+        def handle_request(self, request):
+            carried.append((request.method, request.url.path))
+            return super().handle_request(request)
+
+    server = serve(wire.reply({}, 503), wire.reply({}), wire.reply({}))
+    with connect(server.url, carrier=Watched) as transport:
+        transport.get_json("/a")
+        transport.post_json("/b", {})
+    assert carried == [("GET", "/a"), ("GET", "/a"), ("POST", "/b")]
