@@ -139,6 +139,34 @@ FAULTS = {
             str,
             bare=ALWAYS,
         ),
+        Fault(
+            "overloaded",
+            "TIMES",
+            "the next TIMES calls are answered with 503, and nothing is done",
+            _times,
+            bare=1,
+        ),
+        Fault(
+            "ignored-key",
+            "",
+            "idempotency keys are ignored, and the API's description does not name them",
+            str,
+            bare=ALWAYS,
+        ),
+        Fault(
+            "refused-duplicates",
+            "",
+            "a creation with a known idempotency key is refused with 409, whatever its body",
+            str,
+            bare=ALWAYS,
+        ),
+        Fault(
+            "hidden-notes",
+            "",
+            "neither lists nor details tell the notes of requests",
+            str,
+            bare=ALWAYS,
+        ),
     )
 }
 

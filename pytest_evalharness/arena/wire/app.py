@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import copy
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Response
 from fastapi.openapi.docs import get_swagger_ui_html
@@ -50,15 +52,15 @@ def build(house: House) -> ASGIApp:
     for routes in (routes_requests, routes_bulk, routes_episodes, routes_league, routes_account):
         routes.add(api, house)
     app.include_router(api)
-    _describe(app)
+    _describe(app, house)
     admin = APIRouter(prefix="/_arena", include_in_schema=False)
     routes_arena.add(admin, house)
     app.include_router(admin)
     return Gate(app, house)
 
 
-def _describe(app: FastAPI) -> None:
-    schema: dict[str, object] = {}
+def _describe(app: FastAPI, house: House) -> None:
+    schema: dict[str, Any] = {}
 
     @app.get(f"{BASE}/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
@@ -70,8 +72,17 @@ def _describe(app: FastAPI) -> None:
             made["paths"] = {path.removeprefix(BASE): item for path, item in made["paths"].items()}
             made["servers"] = [{"url": BASE}]
             schema.update({**made, "security": [{"bearer": []}]})
-        return JSONResponse(schema)
+        ignored = house.faults.value("ignored-key") is not None
+        return JSONResponse(_without_key(schema) if ignored else schema)
 
     @app.get(f"{BASE}/docs", include_in_schema=False)
     async def docs() -> Response:
         return get_swagger_ui_html(openapi_url=f"{BASE}/openapi.json", title=app.title)
+
+
+def _without_key(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The description of a server that knows no idempotency keys."""
+    told = copy.deepcopy(dict(schema))
+    for shape in told["components"]["schemas"].values():
+        shape.get("properties", {}).pop(routes_requests.KEY, None)
+    return told

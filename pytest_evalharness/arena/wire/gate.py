@@ -42,6 +42,8 @@ class Gate:
             await _answer(send, 421, {"detail": "this server answers for 127.0.0.1 only"})
         elif api and self._house.faults.take("html"):
             await _send(send, 200, b"text/html; charset=utf-8", _PAGE)
+        elif api and self._house.faults.take("overloaded"):
+            await _answer(send, 503, {"detail": "Service Unavailable"})
         elif api and scope["method"] == "GET" and self._house.faults.take("silent-get"):
             await stay_silent(scope, receive)
         elif api and not self._known(headers):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 
@@ -16,6 +19,7 @@ from pytest_evalharness.arena.wire.house import House
 from pytest_evalharness.arena.wire.parameters import Cursor, Limit50, Limit200, RequestId, bad_cursor
 from pytest_evalharness.arena.wire.refusals import invalid, not_found
 
+KEY = "idempotency_key"
 _PATH = "/v2/experience-requests"
 
 
@@ -38,6 +42,13 @@ def visible(house: House, request_id: str) -> GameRequest:
     return found
 
 
+def _shown(house: House, told: Mapping[str, Any]) -> dict[str, Any]:
+    """A request as it is told at the moment."""
+    if house.faults.value("hidden-notes") is None:
+        return dict(told)
+    return {key: value for key, value in told.items() if key not in {"notes", "requested"}}
+
+
 def _refuse(house: House, body: CreateExperienceRequest) -> None:
     """What the schema allows, but this server or this user is not given."""
     status = house.faults.value("reject-body")
@@ -58,15 +69,19 @@ def _create(api: APIRouter, house: House) -> None:
     async def create(request: Request, body: CreateExperienceRequest) -> Response:
         _refuse(house, body)
         wanted = body.model_dump(exclude_none=True)
+        if house.faults.value("ignored-key") is not None:
+            wanted.pop(KEY, None)
         try:
             made, new = await house.desk.create(wanted, house.marks(wanted))
         except UnresolvableError as error:
             raise HTTPException(400, str(error)) from error
         except KeyConflictError as error:
-            raise HTTPException(409, "idempotency_key was already used with a different body") from error
-        answer = render.created(made, house.world.me)
+            raise HTTPException(409, f"{KEY} was already used with a different body") from error
         if new:
             house.dispatcher.accept(made)
+        elif house.faults.value("refused-duplicates") is not None:
+            raise HTTPException(409, f"{KEY} was already used")
+        answer = _shown(house, render.created(made, house.world.me))
         if house.faults.take("reset-after-post"):
             await reset(request.scope, request.receive)
             return Response(status_code=503)  # nobody is there to read it
@@ -88,12 +103,12 @@ def _read(api: APIRouter, house: House) -> None:
             shown, following = paging.page(house.desk.requests(), lambda each: each.id, limit, cursor)
         except paging.BadCursorError as error:
             raise bad_cursor(error) from error
-        entries = [render.request_row(each, me) for each in shown]
+        entries = [_shown(house, render.request_row(each, me)) for each in shown]
         return JSONResponse({"entries": entries, "next_cursor": following})
 
     @api.get(_PATH + "/{request_id}", response_model=shapes.RequestDetail)
     async def detail(request_id: RequestId) -> Response:
-        return JSONResponse(render.request_detail(visible(house, request_id), me))
+        return JSONResponse(_shown(house, render.request_detail(visible(house, request_id), me)))
 
     @api.get(_PATH + "/{request_id}/episodes", response_model=list[shapes.EpisodeShape])
     async def episodes(request_id: RequestId) -> Response:
@@ -117,4 +132,4 @@ def _cancel(api: APIRouter, house: House) -> None:
             house.desk.cancel(found)
         except AlreadyOverError as error:
             raise HTTPException(409, f"Experience request is already {error}") from error
-        return JSONResponse(render.request_detail(found, house.world.me))
+        return JSONResponse(_shown(house, render.request_detail(found, house.world.me)))

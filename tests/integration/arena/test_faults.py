@@ -21,6 +21,10 @@ def test_the_table_explains_every_fault(arena):
         "fail-episodes",
         "fail-games",
         "ignored-seed",
+        "overloaded",
+        "ignored-key",
+        "refused-duplicates",
+        "hidden-notes",
     }
     assert all(each["help"] for each in known)
 
@@ -247,3 +251,59 @@ def test_a_seed_that_was_asked_for_can_be_ignored(arena):
 
     assert 7 not in [each["seed"] for each in ignored]
     assert ignored[0]["seed"] != ignored[1]["seed"]
+
+
+def test_an_overloaded_server_does_nothing(arena):
+    before = arena.counters()["experience_request_posts"]
+    arena.fault("overloaded=2")
+
+    assert arena.client.post("/v2/experience-requests", json=arena.body()).status_code == 503
+    assert arena.client.get("/whoami").status_code == 503
+
+    assert arena.client.get("/whoami").status_code == 200
+    assert arena.counters()["experience_request_posts"] == before
+
+
+def _names_keys(arena):
+    return "idempotency_key" in arena.client.get("/openapi.json").text
+
+
+def test_a_server_that_ignores_keys_makes_a_second_request_and_does_not_name_them(arena):
+    body = arena.body(idempotency_key="evh-ignored-1")
+    arena.fault("ignored-key")
+    assert arena.create(body)["id"] != arena.create(body)["id"]
+    assert not _names_keys(arena)
+
+    arena.no_faults()
+    assert arena.create(body)["id"] == arena.create(body)["id"]
+    assert _names_keys(arena)
+
+
+def test_a_duplicate_can_be_refused(arena):
+    arena.fault("refused-duplicates")
+    body = arena.body(idempotency_key="evh-refused-1")
+    made = arena.create(body)
+    before = arena.counters()["experience_requests_created"]
+
+    assert arena.client.post("/v2/experience-requests", json=body).status_code == 409
+
+    assert arena.counters()["experience_requests_created"] == before
+    arena.no_faults()
+    assert arena.create(body)["id"] == made["id"]
+
+
+def test_notes_can_be_hidden(arena):
+    arena.fault("not-visible=0")
+    arena.fault("hidden-notes")
+    made = arena.create(arena.body(notes="who reads this?"))
+
+    told = [
+        made,
+        arena.get("/v2/experience-requests")["entries"][0],
+        arena.get(f"/v2/experience-requests/{made['id']}"),
+    ]
+
+    assert [each["id"] for each in told] == [made["id"]] * 3
+    assert "who reads this?" not in str(told)
+    arena.no_faults()
+    assert arena.detail(made["id"])["notes"] == "who reads this?"
