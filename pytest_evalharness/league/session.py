@@ -1,0 +1,273 @@
+"""A process's share of a run on a league: settings, ledger, client and runner, each opened when it is first needed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_evalharness.errors import JournalUnavailable, ServerUnreachable, UsageError
+from pytest_evalharness.settings import EMBEDDED, Settings
+
+if TYPE_CHECKING:
+    from pytest_evalharness.league.family import FamilyPlan
+    from pytest_evalharness.league.plan import ComparisonPlan
+    from pytest_evalharness.league.pool_plan import PoolPlan
+    from pytest_evalharness.league.run import LeagueRun
+    from pytest_evalharness.ledger.journal import Ledger
+    from pytest_evalharness.observatory.client import Observatory
+    from pytest_evalharness.observatory.embedded import EmbeddedServer
+
+AA_NOTICE = "this is an A/A run (--eval-aa): it tests the harness and judges no edit; a pass means that no difference was told"
+
+
+class LeagueSession:
+    """Everything that a run's comparisons share in this process.
+
+    Args:
+        settings: every setting, resolved.
+        home: the folder of the ledger and of every run.
+        run_id: the run's name; the same in all its processes.
+        worker: this process's name among the run's workers; empty if it is the only one, or their controller.
+        api: the root URL of the embedded server that another process of this run has, if one does.
+
+    Attributes:
+        folder: the run's own folder in its home.
+        plans: the selected cases and what they ask.
+        family: the claims that are tested together; None if each is judged by itself.
+        notices: what was noticed on the way: overrides, variables that are no settings.
+        on_wait: called between two looks at the journal.
+    """
+
+    def __init__(
+        self, settings: Settings, *, home: Path, run_id: str, worker: str = "", api: str = ""
+    ) -> None:
+        from pytest_evalharness.base.clock import SystemClock
+        from pytest_evalharness.base.events import EventLog
+
+        self.settings = settings
+        self.run_id = run_id
+        self.worker_id = worker
+        self.home = home
+        self.folder = home / "runs" / run_id
+        self.events = EventLog(self.folder / "events.jsonl")
+        self.clock = SystemClock()
+        self.plans: dict[str, ComparisonPlan | PoolPlan] = {}
+        self.family: FamilyPlan | None = None
+        self.notices: list[str] = []
+        self.on_wait: Callable[[], None] = lambda: None
+        self._given_api = api
+        self._embedded: EmbeddedServer | None = None
+        self._observatory: Observatory | None = None
+        self._ledger: Ledger | None = None
+        self._league: LeagueRun | None = None
+        self._stop = threading.Event()  # ends every wait: of the drivers, and between two tries of a call
+
+    def notice(self, text: str) -> None:
+        """Note what every reader of a report must know."""
+        if text not in self.notices:
+            self.notices.append(text)
+
+    @property
+    def all_notices(self) -> tuple[str, ...]:
+        """What a reader of any report must know beside the verdicts."""
+        told = list(self.notices)
+        if self.settings["aa"]:
+            told.append(AA_NOTICE)
+        if self.embedded:
+            seed = self.settings["arena_seed"]
+            told.append(f"the field is the embedded league (seed {seed}): real games, invented players")
+        return tuple(told)
+
+    # --------------------------------------------------------------- server
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the run plays on the embedded league."""
+        return bool(self.settings["server"] == EMBEDDED)
+
+    @property
+    def identity(self) -> str:
+        """How keys and reports name the server.
+
+        Raises:
+            UsageError: no server was named.
+        """
+        server = self.settings["server"]
+        if server is None:
+            raise UsageError(
+                "no server was named",
+                not_done="nothing was submitted and no case ran",
+                next_step="--eval-server URL for a hosted league (https://…/api), "
+                "or --eval-server embedded for the embedded one",
+            )
+        if self.embedded:
+            return f"{EMBEDDED}:{self.settings['arena_seed']}"
+        return str(server).rstrip("/")
+
+    def embedded_server(self) -> EmbeddedServer:
+        """The embedded server of this process (controller or serial), not started yet."""
+        from pytest_evalharness.observatory.embedded import EmbeddedServer
+
+        if self._embedded is None:
+            self._embedded = EmbeddedServer(
+                self.home,
+                seed=self.settings["arena_seed"],
+                pace=self.settings["arena_pace"],
+                faults=self.settings["arena_fault"],
+            )
+        return self._embedded
+
+    @property
+    def observatory(self) -> Observatory:
+        """The client; starts the embedded server if this run plays there and it does not run yet."""
+        if self._observatory is None:
+            self._observatory = self._connect()
+        return self._observatory
+
+    def _connect(self) -> Observatory:
+        import random
+
+        from pytest_evalharness.observatory.client import Observatory
+        from pytest_evalharness.observatory.credentials import load_token
+
+        root, environment = self.identity, dict(os.environ)
+        if self.embedded:
+            root = self._given_api or self._start_embedded()
+            # The embedded server has its own token; one meant for a hosted league must not be sent to it.
+            environment = {"SOFTMAX_CONFIG_DIR": str(self.home / "arena" / "credentials")}
+            if self._given_api:
+                self._await_server(root)
+        token = load_token(root, environ=environment, clock=self.clock)
+        return Observatory(root, token, clock=self.clock, rng=random.Random(), stop=self._stop)
+
+    def _start_embedded(self) -> str:
+        server = self.embedded_server()
+        server.start()
+        return server.api
+
+    def _await_server(self, root: str) -> None:
+        """Our first connection makes the controller start the server; it answers when it is ready."""
+        from pytest_evalharness.observatory.embedded import await_health
+
+        await_health(root, self.clock, home=self.home / "arena")
+
+    # ----------------------------------------------------------- the runner
+
+    @property
+    def ledger(self) -> Ledger:
+        """The journal.
+
+        Raises:
+            JournalUnavailable: it cannot be opened or written.
+        """
+        if self._ledger is None:
+            from pytest_evalharness.ledger.journal import Ledger
+            from pytest_evalharness.ledger.ownership import Owner
+
+            _make(self.home)
+            owner = Owner.current(self.run_id, self.worker_id)
+            self._ledger = Ledger.open(self.home, clock=self.clock, owner=owner)
+        return self._ledger
+
+    @property
+    def league(self) -> LeagueRun:
+        """The runner, with every selected case on its plan.
+
+        Raises:
+            EvalHarnessError: the journal cannot be written, or the server cannot be asked who we are.
+        """
+        if self._league is None:
+            self._league = self._runner()
+        return self._league
+
+    def _runner(self) -> LeagueRun:
+        from pytest_evalharness.league.run import LeagueRun, RunOptions
+
+        ledger = self.ledger  # first: one that cannot be written must be known before anything is asked
+        if not self.settings["dry_run"]:
+            _make(self.folder)
+        who = self._who(ledger)
+        ledger.start_run(
+            self.run_id, {"server": self.identity, "who": who, "settings": self.settings.as_plain()}
+        )
+        league = LeagueRun(
+            ledger=ledger,
+            connect=lambda: self.observatory,
+            clock=self.clock,
+            events=self.events,
+            options=RunOptions(
+                run_id=self.run_id,
+                notes=str(self.settings["notes"]),
+                fresh=bool(self.settings["fresh"]),
+                queue_budget=float(self.settings["queue_budget"]),
+                stall_grace=self.settings["stall_grace"],
+                total_budget=self.settings["total_budget"],
+                account=who["subject_id"],
+            ),
+            on_wait=self._waiting,
+            stop=self._stop,
+            family=self.family,
+            on_notice=self.notice,
+        )
+        for case, plan in self.plans.items():
+            league.add(case, plan)
+        return league
+
+    def _who(self, ledger: Ledger) -> dict[str, Any]:
+        """Whose token this is. The embedded league has one account, which need not be asked for twice."""
+        known = ledger.known.account(self.identity) if self.embedded else None
+        if known is not None:
+            return known
+        told = self.observatory.whoami()
+        who = {"subject_type": told.subject_type, "subject_id": told.subject_id}
+        if self.embedded:
+            ledger.known.note_account(self.identity, who)
+        return who
+
+    def _waiting(self) -> None:
+        self.on_wait()
+        gone = self._gone()
+        if gone:
+            raise ServerUnreachable(
+                f"{gone} while this run was waiting for it",
+                not_done="nothing was judged; what was posted is in its state and was not posted again",
+                next_step="run the same command again: the league starts on its state and plays on",
+            )
+
+    def _gone(self) -> str:
+        """Why the embedded server is no more, seen here or written down by the controller; empty while it may answer."""
+        from pytest_evalharness.observatory.embedded import told_failure
+
+        if self._embedded is not None:
+            return self._embedded.gone()
+        return told_failure(self.home / "arena", self._given_api) if self._given_api else ""
+
+    def close(self) -> None:
+        """Let go of everything, in the order that loses nothing: workers first, then the journal, then the server."""
+        if self._league is not None:
+            self._league.close()
+        if self._observatory is not None:
+            self._observatory.close()
+        if self._ledger is not None:
+            self._ledger.close()
+        if self._embedded is not None:
+            self._embedded.stop()
+
+
+def _make(folder: Path) -> None:
+    """Make a folder of the run's home.
+
+    Raises:
+        JournalUnavailable: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise JournalUnavailable(
+            f"{folder} cannot be made: {problem.strerror or problem}",
+            not_done="nothing was submitted",
+            next_step="--eval-home DIR with a folder on a local disk that you may write to",
+        ) from None
