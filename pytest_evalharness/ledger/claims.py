@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_evalharness.base.clock import span
+from pytest_evalharness.base.database import Run
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.errors import ArmStalled
 from pytest_evalharness.ledger.access import Access
 from pytest_evalharness.ledger.ownership import Owner
 from pytest_evalharness.ledger.records import dump, whole
+from pytest_evalharness.ledger.states import ClaimState, check_claim
 
 _ROW = "SELECT * FROM once WHERE kind = ? AND key = ?"
 
@@ -30,7 +32,7 @@ def once(
         lease, row = _claim(access, kind, key)
         if lease is not None:
             return _produce(access, kind, key, produce, lease)
-        if row["state"] == "done":
+        if row["state"] == ClaimState.DONE:
             return whole(row["value_json"])
         if deadline.expired:
             holder = Owner.from_json(whole(row["owner_json"]))
@@ -47,16 +49,18 @@ def _claim(access: Access, kind: str, key: str) -> tuple[str | None, sqlite3.Row
     with access.storage.transaction() as run:
         rows = run(_ROW, kind, key)
         # Nothing here sends heartbeats while it produces: only a process that is gone loses its claim.
-        if rows and (rows[0]["state"] == "done" or access.held(rows[0], speaks=False)):
+        if rows and (rows[0]["state"] == ClaimState.DONE or access.held(rows[0], speaks=False)):
             return None, rows[0]
         lease = access.nonce()
-        run(
-            "INSERT OR REPLACE INTO once VALUES (?, ?, 'producing', ?, ?, ?, NULL)",
+        owner = dump(access.owner.as_json())
+        _change(
+            run,
             kind,
             key,
-            lease,
-            dump(access.owner.as_json()),
-            access.clock.now(),
+            ClaimState.PRODUCING,
+            lease=lease,
+            owner_json=owner,
+            heartbeat_at=access.clock.now(),
         )
         return lease, run(_ROW, kind, key)[0]
 
@@ -68,16 +72,37 @@ def _produce(
         text = dump(produce())
     except BaseException:
         with access.storage.transaction() as run:
-            run("DELETE FROM once WHERE kind = ? AND key = ? AND lease = ?", kind, key, lease)
+            if run(_ROW + " AND lease = ?", kind, key, lease):
+                _change(run, kind, key, ClaimState.UNCLAIMED)
         raise
     with access.storage.transaction() as run:
         # If we were taken for dead there are two producers: the first to finish decides, both return that.
-        run(
-            "UPDATE once SET state = 'done', value_json = ?, lease = NULL, heartbeat_at = ? "
-            "WHERE kind = ? AND key = ? AND state <> 'done'",
-            text,
-            access.clock.now(),
-            kind,
-            key,
-        )
+        if _state(run, kind, key) is not ClaimState.DONE:
+            _change(run, kind, key, ClaimState.DONE, heartbeat_at=access.clock.now(), value_json=text)
         return whole(run(_ROW, kind, key)[0]["value_json"])
+
+
+def _state(run: Run, kind: str, key: str) -> ClaimState:
+    rows = run(_ROW, kind, key)
+    return ClaimState(rows[0]["state"]) if rows else ClaimState.UNCLAIMED
+
+
+def _change(run: Run, kind: str, key: str, want: ClaimState, **columns: Any) -> None:
+    """Bring a claim to another state, if the table has the step.
+
+    Args:
+        run: the transaction.
+        kind: what sort of work.
+        key: which piece of it.
+        want: the state to go to.
+        columns: what the row says then; what is left out is empty.
+
+    Raises:
+        IllegalTransition: the table does not have it.
+    """
+    check_claim(f"{kind} {key}", _state(run, kind, key), want)
+    if want is ClaimState.UNCLAIMED:
+        run("DELETE FROM once WHERE kind = ? AND key = ?", kind, key)
+        return
+    row = {"lease": None, "owner_json": None, "heartbeat_at": None, "value_json": None, **columns}
+    run("INSERT OR REPLACE INTO once VALUES (?, ?, ?, ?, ?, ?, ?)", kind, key, want, *row.values())

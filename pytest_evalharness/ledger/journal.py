@@ -30,7 +30,7 @@ from pytest_evalharness.ledger.records import (
     whole,
 )
 from pytest_evalharness.ledger.runs import Runs
-from pytest_evalharness.ledger.states import BlockState, LeaseLost, check
+from pytest_evalharness.ledger.states import BlockState, LeaseLost
 from pytest_evalharness.ledger.storage import BUSY_SECONDS, Storage
 
 __all__ = ["Lease", "LeaseLost", "Ledger", "extended_side"]
@@ -210,9 +210,12 @@ class Ledger:
         Raises:
             JournalUnavailable: it cannot be written down.
         """
-        check("of a decided comparison", BlockState.PLANNED, BlockState.CANCELLED)
+        ended = {"state": BlockState.CANCELLED, "finished_at": self._access.clock.now()}
         with self._storage.transaction() as run:
-            return run.changed(_STOP, BlockState.CANCELLED, self._access.clock.now(), comparison_id)
+            unneeded = [row["block_id"] for row in run(_UNNEEDED, comparison_id)]
+            for block_id in unneeded:
+                leases.change(run, block_id, ended)
+            return len(unneeded)
 
     def freeze(
         self, comparison_id: str, frozen: Mapping[str, Any], arms: Mapping[str, ArmSpec]
@@ -427,8 +430,8 @@ def extended_side(side: str, number: int) -> str:
     return f"{side}+{number + 1}"
 
 
-_STOP = """
-UPDATE blocks SET state = ?, finished_at = ? WHERE state = 'planned' AND lease IS NULL
+_UNNEEDED = """
+SELECT block_id FROM blocks WHERE state = 'planned' AND lease IS NULL
 AND arm_key IN (SELECT arm_key FROM comparison_arms WHERE comparison_id = ?)
 AND NOT EXISTS (
     SELECT 1 FROM comparison_arms AS other WHERE other.arm_key = blocks.arm_key

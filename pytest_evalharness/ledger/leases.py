@@ -57,18 +57,14 @@ class Lease:
             state = BlockState(row["state"])
             if state is not BlockState.POSTING:
                 self._held(run)
-                raise IllegalTransition(
-                    self._block.block_id, state, f"{BlockState.RUNNING} by being accepted"
-                )
+                raise self._illegal(state, f"{BlockState.RUNNING} by being accepted")
             held = {"lease": self._id, "owner_json": dump(self._access.owner.as_json())}
             facts = {"state": BlockState.RUNNING, "request_id": request_id, "accepted_at": self._now()}
             return self._write(run, {**held, **facts, "error_json": None, "heartbeat_at": self._now()})
 
     def unknown(self, error: EvalHarnessError) -> Block:
         """Note that nobody can tell what became of the POST: it stays posting, and the lease goes on."""
-        if self.state is not BlockState.POSTING:
-            raise IllegalTransition(self._block.block_id, self.state, "of unknown fate")
-        return self._step(None, error_json=dump(stored(error)))
+        return self._step(None, frm=BlockState.POSTING, error_json=dump(stored(error)))
 
     def not_sent(self) -> Block:
         """Write down that the POST provably never arrived: posting → planned. The lease goes on."""
@@ -81,9 +77,7 @@ class Lease:
     def running(self, at: float) -> Block:
         """Note when its first episode was first seen running; only the first note counts."""
         with self._access.storage.transaction() as run:
-            row = self._held(run)
-            if row["state"] != BlockState.RUNNING:
-                raise IllegalTransition(self._block.block_id, BlockState(row["state"]), "seen running")
+            row = self._held(run, BlockState.RUNNING, "seen running")
             first = row["running_at"] if row["running_at"] is not None else at
             return self._write(run, {"running_at": first, "heartbeat_at": self._now()})
 
@@ -142,27 +136,33 @@ class Lease:
     def _now(self) -> float:
         return self._access.clock.now()
 
-    def _held(self, run: Run) -> sqlite3.Row:
+    def _held(
+        self, run: Run, frm: BlockState | None = None, want: BlockState | str | None = None
+    ) -> sqlite3.Row:
+        """The block's row, if it is still ours, and in a state that what is wanted can be reached from."""
         rows = run(_BLOCK + " AND lease = ?", self._block.block_id, self._id)
         if not rows:
             raise LeaseLost(self._block.block_id)
+        have = BlockState(rows[0]["state"])
+        if frm is not None and have is not frm:
+            raise self._illegal(have, f"{want or 'noted'} (only from {frm})")
         return rows[0]
+
+    def _illegal(self, have: BlockState, want: str) -> IllegalTransition:
+        return IllegalTransition(f"block {self._block.block_id}", have, want)
 
     def _step(self, want: BlockState | None, *, frm: BlockState | None = None, **columns: Any) -> Block:
         """One transaction: still ours, an allowed step, written down.
 
         Args:
-            want: the state to go to; None stays.
+            want: the state to go to, if the table has the step; None stays.
             frm: the only state to come from, where several steps lead to one state.
             columns: what else to write.
         """
         with self._access.storage.transaction() as run:
-            have = BlockState(self._held(run)["state"])
+            self._held(run, frm, want)
             if want is not None:
-                check(self._block.block_id, have, want)
                 columns["state"] = want
-            if frm is not None and have is not frm:
-                raise IllegalTransition(self._block.block_id, have, f"{want} (only from {frm})")
             return self._write(run, {"heartbeat_at": self._now(), **columns})
 
     def _end(
@@ -178,12 +178,21 @@ class Lease:
         return self._step(want, frm=frm, finished_at=self._now(), **columns, **_FREE)
 
     def _write(self, run: Run, columns: dict[str, Any]) -> Block:
-        self._block = update(run, self._block.block_id, columns)
+        self._block = change(run, self._block.block_id, columns)
         return self._block
 
 
-def update(run: Run, block_id: str, columns: dict[str, Any]) -> Block:
-    """Write columns of one block; returns it as it is then."""
+def change(run: Run, block_id: str, columns: dict[str, Any]) -> Block:
+    """Write columns of one block; returns it as it is then.
+
+    Every change of every block goes through here: no state follows another one that the table does not have.
+
+    Raises:
+        IllegalTransition: the step is not in the table; nothing was written.
+    """
+    if "state" in columns:
+        have = run("SELECT state FROM blocks WHERE block_id = ?", block_id)[0]["state"]
+        check(block_id, BlockState(have), columns["state"])
     assignments = ", ".join(f"{name} = ?" for name in columns)
     run(f"UPDATE blocks SET {assignments} WHERE block_id = ?", *columns.values(), block_id)  # noqa: S608
     return as_block(run(_BLOCK, block_id)[0])
@@ -207,10 +216,9 @@ def acquire(access: Access, block_id: str, session: str) -> Lease | None:
             "heartbeat_at": access.clock.now(),
         }
         if block.refused:
-            check(block_id, block.state, BlockState.PLANNED)
             columns |= {"state": BlockState.PLANNED, "error_json": None, "ended_session": None}
             columns |= {"posted_at": None, "finished_at": None}
-        return Lease(access, update(run, block_id, columns), lease_id, session)
+        return Lease(access, change(run, block_id, columns), lease_id, session)
 
 
 def _workable(block: Block, session: str) -> bool:

@@ -1,4 +1,4 @@
-"""The states of a block and every step between them that is allowed."""
+"""The states of a block and of work that happens once, and every step between them that is allowed."""
 
 from __future__ import annotations
 
@@ -51,12 +51,35 @@ SETTLED: frozenset[BlockState] = frozenset({_S.FINISHED, _S.FAILED, _S.CANCELLED
 """States in which nobody works on a block: whoever waits for it can stop."""
 
 
+class ClaimState(StrEnum):
+    """Where a piece of work that happens once stands."""
+
+    UNCLAIMED = "unclaimed"
+    """Nobody does it: it has no row."""
+    PRODUCING = "producing"
+    """Somebody does it, or died doing it."""
+    DONE = "done"
+    """Its value is saved here."""
+
+
+_C = ClaimState
+
+CLAIM_TRANSITIONS: Mapping[ClaimState, frozenset[ClaimState]] = MappingProxyType(
+    {
+        # done: one that was taken for dead finished after whoever took over had failed
+        _C.UNCLAIMED: frozenset({_C.PRODUCING, _C.DONE}),
+        # producing: taken over from the dead; unclaimed: the producer failed
+        _C.PRODUCING: frozenset({_C.PRODUCING, _C.DONE, _C.UNCLAIMED}),
+        _C.DONE: frozenset(),
+    }
+)
+
+
 class IllegalTransition(RuntimeError):
     """A defect in this program: a step that the transition table does not have."""
 
-    def __init__(self, block_id: str, have: BlockState, want: BlockState | str) -> None:
-        super().__init__(f"block {block_id} is {have}, which cannot become {want}")
-        self.block_id = block_id
+    def __init__(self, what: str, have: StrEnum, want: StrEnum | str) -> None:
+        super().__init__(f"{what} is {have}, which cannot become {want}")
         self.have = have
         self.want = want
 
@@ -70,10 +93,20 @@ class LeaseLost(RuntimeError):
 
 
 def check(block_id: str, have: BlockState, want: BlockState) -> None:
-    """Let an allowed step pass.
+    """Let an allowed step of a block pass.
 
     Raises:
         IllegalTransition: the table does not have it.
     """
     if want not in TRANSITIONS[have]:
-        raise IllegalTransition(block_id, have, want)
+        raise IllegalTransition(f"block {block_id}", have, want)
+
+
+def check_claim(what: str, have: ClaimState, want: ClaimState) -> None:
+    """Let an allowed step of a claim pass.
+
+    Raises:
+        IllegalTransition: the table does not have it.
+    """
+    if want not in CLAIM_TRANSITIONS[have]:
+        raise IllegalTransition(what, have, want)

@@ -93,6 +93,20 @@ def test_a_producer_thought_dead_that_fails_spoils_nothing(ledger, opened, morgu
     assert opened(3).once("roster", "r1", dict, deadline=soon) == {"by": 2}
 
 
+def test_a_producer_thought_dead_finishes_although_whoever_took_over_failed(ledger, opened, morgue, soon):
+    def fails():
+        raise NoCredentials("no token")
+
+    def thought_dead():
+        morgue.dead.add(1)
+        with pytest.raises(NoCredentials):
+            opened(2).once("roster", "r1", fails, deadline=soon)
+        return {"by": 1}
+
+    assert ledger.once("roster", "r1", thought_dead, deadline=soon) == {"by": 1}
+    assert opened(3).once("roster", "r1", dict, deadline=soon) == {"by": 1}
+
+
 def test_a_producer_at_work_is_not_asked_for_heartbeats(ledger, opened, clock, morgue, soon):
     def slow():
         clock.time += 3
