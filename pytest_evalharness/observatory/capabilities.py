@@ -1,11 +1,13 @@
-"""Which calls a server knows, read from its own description."""
+"""Which calls a server knows, and with which fields, read from its own description."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from pytest_evalharness.base.text import printable
 
@@ -25,6 +27,7 @@ class Capabilities:
         title: what the description calls the service; untrusted, made printable.
         version: its version; untrusted, made printable.
         routes: `GET /v2/leagues/{}`: parameters have no names.
+        fields: the fields of each route's JSON body, for those that take one.
     """
 
     known: bool = False
@@ -32,6 +35,7 @@ class Capabilities:
     title: str = ""
     version: str = ""
     routes: frozenset[str] = frozenset()
+    fields: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def has(self, method: str, path: str) -> bool | None:
         """Whether a route exists, under whatever prefix; None if nobody knows.
@@ -40,11 +44,17 @@ class Capabilities:
             method: `GET`, `POST`, ….
             path: as in this package's calls, parameters in braces: `/v2/leagues/{id}`.
         """
+        return any(self._named(method, path)) if self.known else None
+
+    def takes(self, method: str, path: str, name: str) -> bool | None:
+        """Whether a route's JSON body may have a field; None if nobody knows. Arguments as `has`, and the field's name."""
         if not self.known:
             return None
-        wanted = _PARAMETER.sub("{}", path)
-        prefix = f"{method.upper()} "
-        return any(route.startswith(prefix) and route.endswith(wanted) for route in self.routes)
+        return any(name in self.fields.get(route, ()) for route in self._named(method, path))
+
+    def _named(self, method: str, path: str) -> Iterator[str]:
+        wanted, prefix = _PARAMETER.sub("{}", path), f"{method.upper()} "
+        return (route for route in self.routes if route.startswith(prefix) and route.endswith(wanted))
 
 
 def read_capabilities(document: bytes) -> Capabilities:
@@ -60,13 +70,13 @@ def read_capabilities(document: bytes) -> Capabilities:
     paths = content.get("paths") if isinstance(content, dict) else None
     if not isinstance(paths, dict):
         raise ValueError("the description has no `paths`")  # noqa: TRY004 - what it is, not how it is called
-    routes = frozenset(
-        f"{method.upper()} {_PARAMETER.sub('{}', path)}"
+    described = {
+        f"{method.upper()} {_PARAMETER.sub('{}', path)}": operation
         for path, operations in paths.items()
         if isinstance(operations, dict)
-        for method in operations
+        for method, operation in operations.items()
         if method in _METHODS
-    )
+    }
     info = content.get("info")
     about = info if isinstance(info, dict) else {}
     return Capabilities(
@@ -74,5 +84,23 @@ def read_capabilities(document: bytes) -> Capabilities:
         digest=hashlib.sha256(document).hexdigest(),
         title=printable(about.get("title", "")),
         version=printable(about.get("version", "")),
-        routes=routes,
+        routes=frozenset(described),
+        fields={route: frozenset(_fields(content, operation)) for route, operation in described.items()},
     )
+
+
+def _fields(document: Mapping[str, Any], operation: Any) -> set[str]:
+    """The fields of a route's JSON body; none where the description cannot be followed."""
+    shape = _at(operation, "requestBody", "content", "application/json", "schema")
+    pointer = _at(shape, "$ref")
+    if isinstance(pointer, str):
+        shape = _at(document, *pointer.removeprefix("#/").split("/"))
+    properties = _at(shape, "properties")
+    return set(properties) if isinstance(properties, dict) else set()
+
+
+def _at(value: Any, *keys: str) -> Any:
+    """What stands under keys, one in the other; None if it is not there."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

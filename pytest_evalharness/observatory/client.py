@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
-from pytest_evalharness.errors import FieldUnavailable, UsageError
+from pytest_evalharness.errors import FieldUnavailable, NotTheService, UsageError
 from pytest_evalharness.net import Limits, MakeCarrier, Pool, Transport
 from pytest_evalharness.net.transport import OnRetry
 from pytest_evalharness.observatory.calls import HIDDEN, Asking, Calls, Missing, named, segment
@@ -33,7 +33,9 @@ from pytest_evalharness.observatory.models import (
 from pytest_evalharness.observatory.problems import AnswerLost, NotSent, Translator
 from pytest_evalharness.observatory.requests import (
     GOES_ON,
+    KEY,
     LATE_SECONDS,
+    REQUESTS,
     cancel,
     create,
     error_info,
@@ -150,6 +152,16 @@ class Observatory:
         except ValueError as problem:
             what = f"cannot {ask.doing}: {named(str(problem))}"
             raise self._calls.translator.not_the_service(what, not_done) from None
+
+    def knows_idempotency_keys(self, *, not_done: str = GOES_ON) -> bool:
+        """Whether a create that is repeated under its key is answered with the first request.
+
+        False also where the server does not say, or not in a way that can be read.
+        """
+        try:
+            return bool(self.capabilities(not_done=not_done).takes("POST", REQUESTS, KEY))
+        except NotTheService:
+            return False
 
     def credits(self, *, not_done: str = GOES_ON) -> Credits | None:
         """The account's balance and recent spending; None when the server does not tell."""

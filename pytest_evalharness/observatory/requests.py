@@ -15,6 +15,7 @@ from pytest_evalharness.observatory.models import ExperienceRequestDetail, Exper
 from pytest_evalharness.observatory.status import Status
 
 REQUESTS = "/v2/experience-requests"
+KEY = "idempotency_key"
 GOES_ON = "what was submitted goes on on the server"
 LATE_SECONDS = 30.0
 """How long what was just made may not be there yet."""

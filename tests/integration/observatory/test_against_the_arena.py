@@ -51,6 +51,15 @@ def test_its_description(observatory):
     assert found.digest == observatory.capabilities().digest
 
 
+def test_whether_it_knows_idempotency_keys(observatory, arena):
+    assert observatory.knows_idempotency_keys()
+    arena.fault("ignored-key")
+    try:
+        assert not observatory.knows_idempotency_keys()
+    finally:
+        _no_faults(arena)
+
+
 def test_credits(observatory):
     assert observatory.credits().status.balance_credits > 0
 

@@ -224,19 +224,58 @@ def test_capabilities(client):
         "paths": {
             "/api/observatory/v2/experience-requests/{xreq_id}/cancel": {"post": {}, "parameters": []},
             "/v2/leagues": {"get": {}},
+            "/v2/experience-requests": {
+                "post": {
+                    "requestBody": {
+                        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Ask"}}}
+                    }
+                }
+            },
         },
+        "components": {"schemas": {"Ask": {"properties": {"idempotency_key": {}}}}},
     }
     found = client(routes={"/openapi.json": document}).capabilities()
     assert found.known
     assert found.has("POST", "/v2/experience-requests/{id}/cancel")
     assert found.has("get", "/v2/leagues")
     assert found.has("POST", "/v2/leagues") is False
+    assert found.takes("POST", "/v2/experience-requests", "idempotency_key")
+    assert found.takes("POST", "/v2/experience-requests", "colour") is False
+    assert found.takes("POST", "/v2/experience-requests/{id}/cancel", "idempotency_key") is False
     assert len(found.digest) == 64
     assert (found.title, found.version) == ("Obs\ufffd", "7")
 
 
 def test_unknown_capabilities_say_nothing(client):
-    assert client(routes={}).capabilities().has("GET", "/v2/leagues") is None
+    found = client(routes={}).capabilities()
+    assert found.has("GET", "/v2/leagues") is None
+    assert found.takes("POST", "/v2/experience-requests", "idempotency_key") is None
+
+
+BODY = {"content": {"application/json": {"schema": {"properties": {"idempotency_key": {}}}}}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "knows"),
+    [
+        ({"requestBody": BODY}, True),
+        ({}, False),
+        ({"requestBody": {"content": []}}, False),
+        ({"requestBody": {"content": {"application/json": {"schema": {"$ref": 7}}}}}, False),
+        (
+            {"requestBody": {"content": {"application/json": {"schema": {"$ref": "elsewhere.json#/X"}}}}},
+            False,
+        ),
+    ],
+)
+def test_a_server_that_does_not_say_is_not_trusted_to_know_keys(client, operation, knows):
+    document = {"paths": {"/v2/experience-requests": {"post": operation}}}
+    assert client(routes={"/openapi.json": document}).knows_idempotency_keys() is knows
+
+
+def test_a_description_that_is_hidden_or_none_tells_of_no_keys(client, wire):
+    assert client(routes={}).knows_idempotency_keys() is False
+    assert client(wire.reply("<html>")).knows_idempotency_keys() is False
 
 
 @pytest.mark.parametrize("body", ["[]", "{}", '{"paths": []}', "<html>", ""])
