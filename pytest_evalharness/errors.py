@@ -21,7 +21,8 @@
         ├── ArmFailed               an arm ended without results
         ├── JournalUnavailable      the ledger cannot be read or written
         ├── ReportsMissing          a collected case never reported
-        └── NothingJudged           a case passed without looking at its evidence
+        ├── NothingJudged           a case passed without looking at its evidence
+        └── ArtifactUnreadable      an episode's artifact that is not what it should be
 
 Every class has a stable code; `docs/reference/errors.md` has a paragraph for each.
 """
@@ -207,6 +208,12 @@ class NothingJudged(Untrustworthy):
     """A case passed without looking at its evidence."""
 
     code = "EVH243"
+
+
+class ArtifactUnreadable(Untrustworthy):
+    """An artifact of an episode is too large, damaged, or not what it should be."""
+
+    code = "EVH251"
 
 
 def by_code(code: str) -> type[EvalHarnessError]:

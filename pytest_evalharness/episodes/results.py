@@ -1,0 +1,165 @@
+"""`results.json`: what a game says of every seat. Pure.
+
+All lists are one entry a seat. Only `scores` is common to all games; what a key holds that is not as its game documents it is
+left out and named, because one malformed counter is no reason to lose a game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pytest_evalharness.episodes.untrusted import MIB, MOST_SEATS, number, object_of, whole
+
+LARGEST = 64 * MIB
+"""What the service itself publishes at most."""
+TIMEOUTS = ("connect_timeout", "disconnect_timeout")
+_COUNTERS = ("tasks", "kills", "vote_players", "vote_skip", "vote_timeout", *TIMEOUTS)
+_OTHER_SPELLINGS = {"vote_timeouts": "vote_timeout"}
+"""As the runbook writes it → as the game does."""
+_OUTCOMES = frozenset({0.0, 1.0, 3.0})
+
+
+def _win(value: Any) -> bool | None:
+    """A win; games before results had a schema wrote 0 and 1."""
+    if isinstance(value, bool):
+        return value
+    return {0: False, 1: True}.get(value) if isinstance(value, int) else None
+
+
+def _flag(value: Any) -> int | None:
+    return whole(int(value) if isinstance(value, bool) else value, 0, 1)
+
+
+_PER_SEAT: Mapping[str, Callable[[Any], Any]] = {
+    "scores": number,
+    "win": _win,
+    "imposter": _flag,
+    "crew": _flag,
+    **dict.fromkeys(_COUNTERS, lambda value: whole(value, 0)),
+}
+"""Key → how an entry is read; None is malformed. Names are left out because players choose them."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A `results.json` as it was read.
+
+    Attributes:
+        kept: plain data: the well-formed lists, and `ticks` where the game tells its length.
+        malformed: keys that are not as they should be.
+    """
+
+    kept: Mapping[str, Any]
+    malformed: tuple[str, ...]
+
+
+def read_results(data: bytes | Mapping[str, Any]) -> Read:
+    """A `results.json`, from its bytes or as parsed.
+
+    Raises:
+        ArtifactUnreadable: it is larger than 64 MiB, no JSON, or no object.
+    """
+    told = object_of(data, "results.json", LARGEST)
+    kept: dict[str, Any] = {}
+    malformed = []
+    for key, value in told.items():
+        name = _OTHER_SPELLINGS.get(key, key)
+        if (name != key and name in told) or (name not in _PER_SEAT and name != "ticks"):
+            continue
+        entries = whole(value, 0) if name == "ticks" else _list(value, _PER_SEAT[name])
+        if entries is None:
+            malformed.append(key)
+        else:
+            kept[name] = entries
+    return Read(kept, tuple(malformed))
+
+
+def _list(value: Any, entry: Callable[[Any], Any]) -> list[Any] | None:
+    if not isinstance(value, list) or not 1 <= len(value) <= MOST_SEATS:
+        return None
+    entries = [entry(one) for one in value]
+    return None if None in entries else entries
+
+
+@dataclass(frozen=True)
+class SeatResults:
+    """What is read off results seat by seat. Whatever is not there, or makes no sense, is nothing."""
+
+    told: Mapping[str, Any]
+
+    def _entry(self, key: str, seat: int) -> Any:
+        values = self.told.get(key)
+        return values[seat] if isinstance(values, list) and 0 <= seat < len(values) else None
+
+    def won(self, seat: int) -> bool | None:
+        """Whether a seat won; None where nothing tells it."""
+        value = self._entry("win", seat)
+        return None if value is None else bool(value)
+
+    def score(self, seat: int) -> float | None:
+        """A seat's score; None where there is no finite number."""
+        return number(self._entry("scores", seat))
+
+    def count(self, key: str, seat: int) -> int:
+        """A seat's entry in a counter; 0 where there is no sensible one."""
+        return whole(self._entry(key, seat), 0) or 0
+
+    def role(self, seat: int) -> str | None:
+        """The role a seat really played; None where the results name none, or both."""
+        crew, imposter = (bool(self.count(key, seat)) for key in ("crew", "imposter"))
+        if crew == imposter:
+            return None
+        return "imposter" if imposter else "crew"
+
+    @property
+    def imposters(self) -> frozenset[int]:
+        """The seats that were imposters."""
+        flags = self.told.get("imposter")
+        seats = range(len(flags)) if isinstance(flags, list) else ()
+        return frozenset(seat for seat in seats if self.role(seat) == "imposter")
+
+    @property
+    def tells_timeouts(self) -> bool:
+        """Whether the game says at all who never connected and who dropped out."""
+        return all(isinstance(self.told.get(key), list) for key in TIMEOUTS)
+
+    @property
+    def timed_out(self) -> tuple[int, ...]:
+        """The seats that never connected, or lost their connection for good."""
+        lists = [values for key in TIMEOUTS if isinstance(values := self.told.get(key), list)]
+        seats = range(max(map(len, lists), default=0))
+        return tuple(seat for seat in seats if any(self.count(key, seat) for key in TIMEOUTS))
+
+
+class ScoreRegime(StrEnum):
+    """What a seat's score means. It changed twice, and scores of two regimes are never held against each other.
+
+    `REWARD`: points gathered in play, until the end of June 2026. `WIN`: 1 for a win, for a week after it. `OUTCOME`: 3 for an
+    imposter's win, 1 for a crew's, since then. `UNDECIDED`: these games could be of several.
+    """
+
+    REWARD = "reward"
+    WIN = "win"
+    OUTCOME = "outcome"
+    UNDECIDED = "undecided"
+
+
+def regime_of(games: Iterable[SeatResults]) -> ScoreRegime:
+    """The score regime of some games of one version: any score but 0, 1 and 3 is a reward, a 3 or an imposter's 1 decides the rest."""
+    found = ScoreRegime.UNDECIDED
+    for game in games:
+        scores = game.told.get("scores")
+        for seat in range(len(scores) if isinstance(scores, list) else 0):
+            score = game.score(seat)
+            if score is None:
+                continue
+            if score not in _OUTCOMES:
+                return ScoreRegime.REWARD
+            if score == 3.0:  # noqa: PLR2004 - an imposter's win
+                found = ScoreRegime.OUTCOME
+            elif score == 1.0 and game.won(seat) and game.role(seat) == "imposter":
+                found = ScoreRegime.WIN if found is ScoreRegime.UNDECIDED else found
+    return found
