@@ -248,7 +248,7 @@ def _league(
     )
     league = LeagueRun(
         ledger=ledger,
-        observatory=observatory,
+        connect=lambda: observatory,
         clock=SystemClock(),
         events=events,
         options=options,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.league.blocks import BlockSpec, block_specs
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.seats import SEATS
 from pytest_evalharness.ledger.keys import digest
-from pytest_evalharness.observatory.resolve import ResolvedPolicy
+
+if TYPE_CHECKING:
+    from pytest_evalharness.observatory.resolve import ResolvedPolicy
 
 CANDIDATE = "candidate"
 BASELINE = "baseline"

@@ -13,6 +13,8 @@ from itertools import pairwise
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.words import Pairing
 
+AT_ONCE = 16
+"""Requests of one comparison that are posted and watched at one time: pairs are many small ones."""
 _SEED_BITS = 31
 """The service keeps seeds as signed 32-bit numbers, and takes negative ones for "any"."""
 

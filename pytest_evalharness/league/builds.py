@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import SameBuild
 from pytest_evalharness.league.arms import BASELINE, CANDIDATE
 from pytest_evalharness.league.plan import ComparisonPlan
-from pytest_evalharness.observatory.resolve import ResolvedPolicy
+
+if TYPE_CHECKING:
+    from pytest_evalharness.observatory.resolve import ResolvedPolicy
 
 _DIGEST_SHOWN = len("sha256:") + 12
 

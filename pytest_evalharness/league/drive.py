@@ -24,8 +24,6 @@ from pytest_evalharness.observatory.search import FoundRequests
 
 LOOK_FOR_LOST = 8.0
 """Seconds to look for a request whose answer was lost before its key is used again."""
-AT_ONCE = 16
-"""Requests of one comparison that are posted and watched at one time: pairs are many small ones."""
 CLOCK_SKEW = 300.0
 """Seconds by which the server's clock may be behind ours."""
 

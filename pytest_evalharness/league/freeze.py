@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
@@ -21,9 +21,11 @@ from pytest_evalharness.league.roster import Roster, division_of, no_longer_live
 from pytest_evalharness.ledger.journal import Ledger, extended_side
 from pytest_evalharness.ledger.keys import arm_key, digest
 from pytest_evalharness.ledger.records import ArmSpec, Comparison
-from pytest_evalharness.observatory.client import Observatory
-from pytest_evalharness.observatory.models import Membership
-from pytest_evalharness.observatory.resolve import ResolvedPolicy, resolve_policy
+
+if TYPE_CHECKING:
+    from pytest_evalharness.observatory.client import Observatory
+    from pytest_evalharness.observatory.models import Membership
+    from pytest_evalharness.observatory.resolve import ResolvedPolicy
 
 _ROSTER_SECONDS = 120.0
 _Found = TypeVar("_Found")
@@ -43,13 +45,31 @@ class Frozen:
 
 
 class Freezer:
-    """Freezes the comparisons of one run. Several processes may freeze the same one: they get the same arms."""
+    """Freezes the comparisons of one run. Several processes may freeze the same one: they get the same arms.
 
-    def __init__(self, ledger: Ledger, observatory: Observatory, clock: Clock, run_id: str) -> None:
+    Args:
+        ledger: where they are kept.
+        connect: gives the client, for what the ledger cannot tell.
+        clock: tells the time.
+        run_id: the run.
+        account: whose token asks, as the server knows it; None where that is not known, so that nothing is answered
+            from the ledger alone.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        connect: Callable[[], Observatory],
+        clock: Clock,
+        run_id: str,
+        *,
+        account: str | None = None,
+    ) -> None:
         self._ledger = ledger
-        self._observatory = observatory
+        self._connect = connect
         self._clock = clock
         self._run_id = run_id
+        self._account = account
         self._live: dict[tuple[str, str], list[Membership]] = {}
         self._divisions: dict[str, str] = {}
         self._validated: set[str] = set()
@@ -63,9 +83,11 @@ class Freezer:
         Raises:
             EvalHarnessError: a name, a build or the field is not what it must be; nothing was submitted.
         """
+        comparison = None if fresh else self._answered(plan)
+        if comparison is not None:
+            return frozen_of(comparison, comparison.frozen or {})
         policies = self._builds(plan)
-        asked = _asked(plan, policies)
-        comparison = self._agree(asked, case, fresh=fresh)
+        comparison = self._agree(_asked(plan, _versions(policies)), case, fresh=fresh)
         if comparison.frozen is None:
             roster, arms = self._seated(plan, policies, self._looks_before(comparison))
             frozen = {"roster": roster.to_json(), "arms": {side: arm.to_json() for side, arm in arms.items()}}
@@ -82,10 +104,13 @@ class Freezer:
         Raises:
             EvalHarnessError: as `freeze`; a UsageError if two configurations turn out to share an arm.
         """
+        comparison = None if fresh else self._answered(plan)
+        if comparison is not None:
+            return strata_of(comparison, comparison.frozen or {})
         policies = {
             label: policy for known in self._each(plan, self._builds) for label, policy in known.items()
         }
-        comparison = self._agree(_asked(plan, policies), case, fresh=fresh)
+        comparison = self._agree(_asked(plan, _versions(policies)), case, fresh=fresh)
         if comparison.frozen is None:
             look = self._looks_before(comparison)
             seated = self._each(plan, lambda part: (part, *self._seated(part, policies, look)))
@@ -99,6 +124,20 @@ class Freezer:
             comparison = self._ledger.freeze(comparison.id, {"strata": strata}, laid)
         assert comparison.frozen is not None
         return strata_of(comparison, comparison.frozen)
+
+    def _answered(self, plan: ComparisonPlan | PoolPlan) -> Comparison | None:
+        """The finished comparison that answers a plan, where nobody need be asked which one that is.
+
+        All its labels are full ones of the account's own policies, and were resolved before: they can stand for nothing
+        else by now. Its declaration is part of what was asked, so it was stored before that comparison was posted.
+        """
+        if self._account is None:
+            return None
+        versions = self._ledger.known.versions(plan.server, self._account, _labels(plan))
+        if versions is None:
+            return None
+        comparison = self._ledger.latest(_asked(plan, versions))
+        return comparison if comparison is not None and self._ledger.complete(comparison.id) else None
 
     def _agree(self, asked: dict[str, Any], case: str, *, fresh: bool) -> Comparison:
         """Declare what is asked, and find or begin the attempt that answers it."""
@@ -127,7 +166,7 @@ class Freezer:
             EvalHarnessError: as `freeze`.
         """
         policies = self._builds(plan)
-        roster = resolve_field(self._observatory, plan, self._clock)
+        roster = resolve_field(self._connect(), plan, self._clock)
         return Frozen(roster, {side: build_arm(plan, side, roster, policies) for side in SIDES})
 
     def preview_pool(self, plan: PoolPlan) -> list[Frozen]:
@@ -210,13 +249,18 @@ class Freezer:
 
     def _policies(self, plan: ComparisonPlan) -> dict[str, ResolvedPolicy]:
         """Every pinned label as a version: an owned policy, or a live member of the league."""
-        labels = dict.fromkeys((*plan.candidate.values(), *plan.baseline.values()))
-        return {label: self.policy(label, plan) for label in labels}
+        policies = {label: self.policy(label, plan) for label in _labels(plan)}
+        if self._account is not None:
+            lasting = {label: one for label, one in policies.items() if one.owned and one.pinned_by(label)}
+            self._ledger.known.note_versions(plan.server, self._account, _versions(lasting))
+        return policies
 
     def policy(self, label: str, plan: ComparisonPlan) -> ResolvedPolicy:
         """One label as a version, seen from a plan's league."""
+        from pytest_evalharness.observatory.resolve import resolve_policy
+
         live = self._memberships(plan.league, self._division(plan))
-        return resolve_policy(self._observatory, label, live=live)
+        return resolve_policy(self._connect(), label, live=live)
 
     def _field(self, plan: ComparisonPlan) -> Roster:
         """The field of this run: resolved by whichever process comes first, read by the others."""
@@ -229,7 +273,7 @@ class Freezer:
         data = self._ledger.once(
             "roster",
             f"{self._run_id}:{digest(question)}",
-            lambda: resolve_field(self._observatory, plan, self._clock).to_json(),
+            lambda: resolve_field(self._connect(), plan, self._clock).to_json(),
             deadline=Deadline.after(self._clock, _ROSTER_SECONDS),
         )
         return Roster.from_json(data)
@@ -238,12 +282,12 @@ class Freezer:
         if plan.division is not None:
             return plan.division
         if plan.league not in self._divisions:
-            self._divisions[plan.league] = division_of(self._observatory, plan)
+            self._divisions[plan.league] = division_of(self._connect(), plan)
         return self._divisions[plan.league]
 
     def _memberships(self, league: str, division: str, *, again: bool = False) -> list[Membership]:
         if again or (league, division) not in self._live:
-            live = self._observatory.memberships(league_id=league, division_id=division, active_only=True)
+            live = self._connect().memberships(league_id=league, division_id=division, active_only=True)
             self._live[league, division] = live
         return self._live[league, division]
 
@@ -316,10 +360,19 @@ def _bodies(arms: Mapping[str, Arm]) -> list[list[dict[str, Any]]]:
     return [arm.bodies() for arm in arms.values()]
 
 
-def _asked(plan: ComparisonPlan | PoolPlan, policies: Mapping[str, ResolvedPolicy]) -> dict[str, Any]:
+def _asked(plan: ComparisonPlan | PoolPlan, versions: Mapping[str, str]) -> dict[str, Any]:
     """The plan with the versions that its labels stand for now."""
-    versions = {label: policy.policy_version_id for label, policy in sorted(policies.items())}
-    return {**plan.to_json(), "versions": versions}
+    return {**plan.to_json(), "versions": dict(sorted(versions.items()))}
+
+
+def _versions(policies: Mapping[str, ResolvedPolicy]) -> dict[str, str]:
+    return {label: policy.policy_version_id for label, policy in policies.items()}
+
+
+def _labels(plan: ComparisonPlan | PoolPlan) -> list[str]:
+    """Every label that a plan pins, each once."""
+    parts = [plan] if isinstance(plan, ComparisonPlan) else plan.plans
+    return list(dict.fromkeys(name for part in parts for side in SIDES for name in part.pins(side).values()))
 
 
 def _word(value: Any) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import SIDES, Arm
-from pytest_evalharness.league.drive import AT_ONCE
+from pytest_evalharness.league.blocks import AT_ONCE
 from pytest_evalharness.league.family import standing_of
 from pytest_evalharness.league.freeze import Frozen
 from pytest_evalharness.league.plan import TICKS_PER_SECOND, Budgets, ComparisonPlan

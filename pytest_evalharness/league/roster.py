@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.clock import Clock, iso
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import FieldUnavailable
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.seats import SEATS
-from pytest_evalharness.observatory.client import Observatory
-from pytest_evalharness.observatory.models import Membership
+
+if TYPE_CHECKING:
+    from pytest_evalharness.observatory.client import Observatory
+    from pytest_evalharness.observatory.models import Membership
 
 RECENT_ROUNDS = 10
 """How many completed rounds count as recent when players are ranked."""

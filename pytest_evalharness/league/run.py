@@ -5,15 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import ArmFailed, EvalHarnessError
 from pytest_evalharness.league.arms import SIDES
-from pytest_evalharness.league.blocks import blocks_of_look
-from pytest_evalharness.league.context import Context
-from pytest_evalharness.league.drive import AT_ONCE, BlockDriver
+from pytest_evalharness.league.blocks import AT_ONCE, blocks_of_look
 from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Judged, Settled
 from pytest_evalharness.league.freeze import Freezer, Frozen, keys_of
 from pytest_evalharness.league.judging import Case, concluded
@@ -25,11 +24,14 @@ from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
 from pytest_evalharness.ledger.states import BlockState
-from pytest_evalharness.observatory.client import Observatory
-from pytest_evalharness.observatory.resolve import ResolvedPolicy
 from pytest_evalharness.report.model import MANY, requests_told
 from pytest_evalharness.verdict.judgement import Judgement
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
+
+if TYPE_CHECKING:
+    from pytest_evalharness.league.drive import BlockDriver
+    from pytest_evalharness.observatory.client import Observatory
+    from pytest_evalharness.observatory.resolve import ResolvedPolicy
 
 _FIRST_LOOK, _LAST_LOOK = 0.02, 0.5
 _JOIN_SECONDS = 3.0
@@ -37,7 +39,11 @@ _JOIN_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What belongs to a run rather than to a case."""
+    """What belongs to a run rather than to a case.
+
+    Attributes:
+        account: whose token asks, as the server knows it; None where that is not known.
+    """
 
     run_id: str
     notes: str
@@ -45,6 +51,7 @@ class RunOptions:
     queue_budget: float
     stall_grace: float | None = None
     total_budget: float | None = None
+    account: str | None = None
 
 
 @dataclass
@@ -78,7 +85,7 @@ class LeagueRun:
 
     Args:
         ledger: the journal.
-        observatory: the client.
+        connect: gives the client; not called while the ledger knows everything that is asked.
         clock: tells the time, and waits.
         events: where progress is told.
         options: what belongs to the run.
@@ -92,7 +99,7 @@ class LeagueRun:
         self,
         *,
         ledger: Ledger,
-        observatory: Observatory,
+        connect: Callable[[], Observatory],
         clock: Clock,
         events: EventLog,
         options: RunOptions,
@@ -102,12 +109,12 @@ class LeagueRun:
         on_notice: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._ledger = ledger
-        self._observatory = observatory
+        self._connect = connect
         self._clock = clock
         self._events = events
         self._options = options
         self._on_wait = on_wait
-        self._freezer = Freezer(ledger, observatory, clock, options.run_id)
+        self._freezer = Freezer(ledger, connect, clock, options.run_id, account=options.account)
         self._entries: dict[str, Entry] = {}
         self._pools: dict[str, PoolPlan] = {}
         self._drivers: dict[str, BlockDriver] = {}
@@ -242,11 +249,14 @@ class LeagueRun:
                 return  # the rest follow as these end
 
     def _drive(self, plan: ComparisonPlan, frozen: Frozen, side: str, block: Block) -> None:
+        from pytest_evalharness.league.context import Context
+        from pytest_evalharness.league.drive import BlockDriver
+
         lease = self._ledger.acquire(block.block_id, session=self._options.run_id)
         if lease is None:
             return
         context = Context(
-            observatory=self._observatory,
+            observatory=self._connect(),
             clock=self._clock,
             events=self._events,
             notes=self._options.notes,

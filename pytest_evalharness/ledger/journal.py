@@ -14,6 +14,7 @@ from pytest_evalharness.ledger import claims, leases
 from pytest_evalharness.ledger.access import Access
 from pytest_evalharness.ledger.families import Families, inherit
 from pytest_evalharness.ledger.keys import new_token, plan_key
+from pytest_evalharness.ledger.known import Known
 from pytest_evalharness.ledger.leases import Lease
 from pytest_evalharness.ledger.looks import Looks, note
 from pytest_evalharness.ledger.ownership import Liveness, Owner, ProcessLiveness
@@ -48,6 +49,7 @@ class Ledger:
         looks: every time results were read.
         questions: what was declared, and when.
         families: which claims are tested together.
+        known: what a server answers once and for all.
         runs: when each run began, and what it asked for.
 
     Every method raises `JournalUnavailable` when the file cannot be read or written.
@@ -59,6 +61,7 @@ class Ledger:
         self.looks = Looks(access)
         self.questions = Questions(access)
         self.families = Families(access)
+        self.known = Known(access)
         self.runs = Runs(access)
 
     @classmethod
@@ -196,10 +199,25 @@ class Ledger:
         """
         return _comparison(self._storage.read, comparison_id)
 
+    def latest(self, plan: Mapping[str, Any]) -> Comparison | None:
+        """The latest attempt at a plan; None if there is none. Writes nothing."""
+        found = self._storage.read(_LATEST, plan_key(plan))
+        return self.comparison(found[0]["comparison_id"]) if found else None
+
     def attempts(self, plan: Mapping[str, Any]) -> list[Comparison]:
         """All attempts at the question that a plan asks, under whatever declaration, oldest first."""
         sql = "SELECT comparison_id FROM comparisons WHERE question_key = ? ORDER BY created_at, attempt"
         return [self.comparison(row["comparison_id"]) for row in self._storage.read(sql, question_key(plan))]
+
+    def complete(self, comparison_id: str) -> bool:
+        """Whether everything that a comparison is judged by is here.
+
+        Every request has brought its results, or a planned look decided it with those that were posted.
+        """
+        states = {row["state"] for row in self._storage.read(_STATES, comparison_id)}
+        if states == {BlockState.CANCELLED, BlockState.FINISHED}:
+            return _decided(self._storage.read, comparison_id)
+        return states == {BlockState.FINISHED}
 
     def stop(self, comparison_id: str) -> int:
         """Cancel what a decided comparison has not posted, unless another one still needs it.
@@ -430,6 +448,7 @@ def extended_side(side: str, number: int) -> str:
     return f"{side}+{number + 1}"
 
 
+_STATES = "SELECT DISTINCT state FROM blocks JOIN comparison_arms USING (arm_key) WHERE comparison_id = ?"
 _UNNEEDED = """
 SELECT block_id FROM blocks WHERE state = 'planned' AND lease IS NULL
 AND arm_key IN (SELECT arm_key FROM comparison_arms WHERE comparison_id = ?)
@@ -446,9 +465,9 @@ def _verdict(row: sqlite3.Row) -> RecordedVerdict:
     )
 
 
-def _decided(run: Run, comparison_id: str) -> bool:
+def _decided(rows: Callable[..., list[sqlite3.Row]], comparison_id: str) -> bool:
     """Whether a planned look ended the comparison before everything was posted."""
-    return bool(run("SELECT 1 FROM looks WHERE comparison_id = ? AND decided = 1", comparison_id))
+    return bool(rows("SELECT 1 FROM looks WHERE comparison_id = ? AND decided = 1", comparison_id))
 
 
 def _blocks(run: Run, comparison_id: str) -> list[Block]:

@@ -42,6 +42,10 @@ class ResolvedPolicy:
     player_id: str | None
     player_name: str | None
 
+    def pinned_by(self, label: str) -> bool:
+        """Whether a label names exactly this version, whatever is uploaded later: as `name:vN`, or by its id."""
+        return label.strip() == self.label or label.strip().lower() == self.policy_version_id.lower()
+
 
 def resolve_policy(client: Observatory, label: str, *, live: Sequence[Membership]) -> ResolvedPolicy:
     """The version that a label means: an owned, uploaded one, else a live member of the league.

@@ -44,7 +44,7 @@ def freezer(tmp_path, league):
         ledger = Ledger.open(tmp_path, clock=SystemClock(), owner=Owner.current(run_id))
         opened.append(ledger)
         ledger.start_run(run_id, {})
-        return Freezer(ledger, league, SystemClock(), run_id)
+        return Freezer(ledger, lambda: league, SystemClock(), run_id)
 
     yield run
     for ledger in opened:

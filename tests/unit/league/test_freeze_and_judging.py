@@ -41,7 +41,7 @@ def freezer(ledger, clock, make, monkeypatch):
     """Makes freezers; the field that was resolved at `freezer.gone` is no longer live."""
 
     def build(run_id="r1", field=None):
-        made = Freezer(ledger, None, clock, run_id)
+        made = Freezer(ledger, lambda: None, clock, run_id)
         monkeypatch.setattr(made, "_builds", lambda _plan: make.policies())
         monkeypatch.setattr(made, "_field", lambda _plan: field or make.roster())
         monkeypatch.setattr(made, "_memberships", lambda *_: [])
@@ -91,7 +91,7 @@ def test_only_what_was_complete_before_the_run_began_is_read_again(ledger, freez
     # This process begins later than its run: another worker may have played the games.
     clock.time = 1_150.0
     run = LeagueRun(
-        ledger=ledger, observatory=None, clock=clock, events=None, stop=None,
+        ledger=ledger, connect=lambda: None, clock=clock, events=None, stop=None,
         options=RunOptions("r2", notes="", fresh=False, queue_budget=1.0),
     )  # fmt: skip
     entry = SimpleNamespace(name="case", plan=plan, ready=lambda: frozen)

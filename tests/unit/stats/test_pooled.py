@@ -145,14 +145,27 @@ def test_invalid_tables_are_refused():
         pooled.hksj([(1, 2, 1, 2)])
 
 
-@pytest.mark.parametrize("df", [1, 2.5, 10, 298.3])
-@pytest.mark.parametrize("alpha", [0.9, 0.05, 1e-6])
+@pytest.mark.parametrize("df", [1, 1.5, 2.5, 10, 39.9, 40.1, 298.3, 1e4])
+@pytest.mark.parametrize("alpha", [1 - 1e-9, 0.9, 0.5, 0.05, 1e-6, 1e-60])
 def test_student_agrees_with_scipy(df, alpha):
     t = student.t_critical(alpha, df)
-    assert t == pytest.approx(float(stats.t.isf(alpha / 2, df)), rel=1e-10)
-    assert student.t_two_sided(t, df) == pytest.approx(alpha, rel=1e-10)
+    assert t == pytest.approx(float(stats.t.isf(alpha / 2, df)), rel=1e-10 if alpha < 0.99 else 1e-6)
+    assert student.t_two_sided(t, df) == student.t_two_sided(-t, df) == pytest.approx(alpha, rel=1e-10)
     with pytest.raises(ValueError, match="df"):
         student.t_critical(alpha, 0)
+
+
+def test_student_at_its_ends():
+    assert student.t_two_sided(0.0, 3) == 1.0
+    assert student.t_two_sided(math.inf, 3) == 0.0
+    assert student.t_two_sided(1e300, 1) == pytest.approx(2 / math.pi * 1e-300, rel=1e-12)
+    assert student.t_critical(0.5, 1) == pytest.approx(1.0, rel=1e-15)  # Cauchy's quartile
+    assert student.t_critical(1e-250, 1) == pytest.approx(2 / math.pi * 1e250, rel=1e-12)
+    for alpha in (1e-250, 1e-100, 0.2):  # two degrees of freedom have a closed form
+        t = student.t_critical(alpha, 2)
+        assert 2 / (2 + t * t + t * math.sqrt(2 + t * t)) == pytest.approx(alpha, rel=1e-12)
+    with pytest.raises(OverflowError):
+        student.t_critical(1e-250, 0.5)
 
 
 def test_heterogeneity_is_the_chi_square_tail_of_q():

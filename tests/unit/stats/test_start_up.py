@@ -22,7 +22,8 @@ def test_a_verdict_of_ordinary_size_needs_none_either():
         "from pytest_evalharness.verdict.claim import Declaration;"
         "from pytest_evalharness.verdict.evidence import ArmEvidence;"
         "from pytest_evalharness.verdict.judge import judge;"
-        "judge(Declaration('better', margin=.1), ArmEvidence('c', 18, 28, 30), ArmEvidence('b', 11, 30));"
+        "judge(Declaration('better', margin=.1), ArmEvidence('c', 18, 28, 30), ArmEvidence('b', 11, 30),"
+        " scores=([1.0] * 18 + [0.0] * 10, [1.0] * 11 + [0.0] * 19));"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
