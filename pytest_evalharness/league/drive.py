@@ -24,6 +24,11 @@ from pytest_evalharness.observatory.search import FoundRequests
 
 LOOK_FOR_LOST = 8.0
 """Seconds to look for a request whose answer was lost before its key is used again."""
+AT_ONCE = 16
+"""Requests of one comparison that are posted and watched at one time: pairs are many small ones."""
+ARRIVED = 300.0
+"""Seconds after which a POST that a complete list does not show has never arrived: one may take two minutes to be taken in,
+and then be shown late."""
 CLOCK_SKEW = 300.0
 """Seconds by which the server's clock may be behind ours."""
 
@@ -93,7 +98,7 @@ class BlockDriver(threading.Thread):
         self.say("posting")
         return self._send()
 
-    def _send(self) -> str:
+    def _send(self) -> str | None:
         """One POST. What it did is in the journal before anything else happens."""
         try:
             detail = self.context.observatory.create_experience_request(self._body())
@@ -114,12 +119,12 @@ class BlockDriver(threading.Thread):
         self.say(how, request=request_id)
         return request_id
 
-    def _adopt(self) -> str:
+    def _adopt(self) -> str | None:
         """Find what became of a POST whose answer this process does not have; never post it blindly again.
 
-        The token in the notes finds a request that exists. If the server can tell that there is none, the POST
-        did not arrive, and it is repeated under the same idempotency key, so that even a wrong answer costs nothing:
-        the service answers a league-targeted key that it knows with the first request.
+        The token in the notes finds a request that exists. One that would be listed by now, had it ever arrived, was not
+        sent. Otherwise a server that knows idempotency keys answers the same POST with the first request. Else nobody
+        can tell.
         """
         clock = self.context.clock
         deadline = Deadline.after(clock, LOOK_FOR_LOST)
@@ -131,15 +136,23 @@ class BlockDriver(threading.Thread):
                 raise self._doubled([row.id for row in found])
             if deadline.expired or clock.wait(0.5, self.context.stop):
                 break
-        if self.context.stop.is_set() or not found.conclusive:
-            raise self._unknown(
-                f"the {self.arm.side} arm was posted, its answer was lost, and the server does not show whether it "
-                f"exists (token {self.lease.block.token} in its notes)",
-                not_done="it was not posted again",
-                next_step="run the same command again to look once more; if you know that no such request exists, "
-                "--eval-fresh posts a new one",
-            )
-        return self._repeat_with_the_same_key()
+        if not self.context.stop.is_set():
+            if found.conclusive and clock.now() - self._sent_at > ARRIVED:
+                self.lease.not_sent()
+                return self._post()
+            if self.context.observatory.knows_idempotency_keys():
+                return self._repeat_with_the_same_key()
+        raise self._unseen("the server does not show whether it exists")
+
+    def _unseen(self, why: str) -> SubmissionUnknown:
+        """A POST that may have made a request, which nobody has seen."""
+        return self._unknown(
+            f"the {self.arm.side} arm was posted, its answer was lost, and {why} "
+            f"(token {self.lease.block.token} in its notes)",
+            not_done="it was not posted again",
+            next_step="run the same command again to look once more; if you know that no such request exists, "
+            "--eval-fresh posts a new one",
+        )
 
     def _unknown(self, what: str, not_done: str, next_step: str) -> SubmissionUnknown:
         """A POST whose fate nobody can tell: noted, so that --eval-fresh need not wait for it."""
@@ -150,8 +163,12 @@ class BlockDriver(threading.Thread):
 
     def _look(self) -> FoundRequests:
         self.lease.heartbeat(None)
-        sent = self.lease.block.posted_at or self.lease.block.created_at
-        return self.context.observatory.find_experience_requests(self.lease.block.token, sent - CLOCK_SKEW)
+        since = self._sent_at - CLOCK_SKEW
+        return self.context.observatory.find_experience_requests(self.lease.block.token, since)
+
+    @property
+    def _sent_at(self) -> float:
+        return self.lease.block.posted_at or self.lease.block.created_at
 
     def _doubled(self, ids: list[str]) -> SubmissionUnknown:
         return self._unknown(
@@ -161,11 +178,15 @@ class BlockDriver(threading.Thread):
         )
 
     def _repeat_with_the_same_key(self) -> str:
+        """The POST once more. Its refusal tells nothing of the first one, which may have used up what is missing now."""
         try:
             detail = self.context.observatory.create_experience_request(self._body())
+        except AnswerLost as lost:
+            raise self._unseen(
+                f"so was the answer to the same POST under the same key: {lost.what}"
+            ) from None
         except (RequestRefused, CredentialsRejected) as refusal:
-            self.lease.refused(refusal)
-            raise
+            raise self._unseen(f"the server does not take it again: {refusal.what}") from None
         return self._posted(detail.id, "posted")
 
     def say(self, what: str, **fields: Any) -> None:

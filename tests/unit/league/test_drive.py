@@ -4,12 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_evalharness.errors import ArmStalled, SubmissionUnknown
-from pytest_evalharness.league.drive import BlockDriver
+from pytest_evalharness.errors import ArmStalled, CredentialsRejected, RequestRefused, SubmissionUnknown
+from pytest_evalharness.league.drive import ARRIVED, BlockDriver
 from pytest_evalharness.league.harvest import harvest
 from pytest_evalharness.league.plan import Budgets
 from pytest_evalharness.league.poll import NOT_YET
 from pytest_evalharness.ledger.states import BlockState
+from pytest_evalharness.observatory import AnswerLost
 
 
 class HandClock:
@@ -87,16 +88,92 @@ def test_what_is_never_shown_ends_the_wait(poll, accepted_at):
 @pytest.mark.parametrize(("found", "conclusive"), [([], False), (["xreq_1", "xreq_2"], True)])
 @pytest.mark.parametrize("stop", [False, True])
 def test_a_fate_that_nobody_can_tell_is_noted_unless_the_look_was_broken_off(driver, found, conclusive, stop):
-    class Found(list):
-        pass
-
-    rows = Found(SimpleNamespace(id=name) for name in found)
-    rows.conclusive = conclusive
-    look = {"find_experience_requests": lambda *_: rows}
-    made = driver(look, stop=stop, state=BlockState.POSTING, posted_at=950.0)
+    made = driver(asked(found, conclusive=conclusive), stop=stop, state=BlockState.POSTING, posted_at=950.0)
     made.run()
     assert isinstance(made.error, SubmissionUnknown)
     assert ("unknown" in made.lease.steps) is not stop
+
+
+class Found(list):
+    conclusive = True
+
+
+def asked(found=(), *, conclusive=True, keys=False, create=None):
+    """A server that is asked what became of a POST."""
+    rows = Found(SimpleNamespace(id=name) for name in found)
+    rows.conclusive = conclusive
+    return {
+        "find_experience_requests": lambda *_: rows,
+        "knows_idempotency_keys": lambda: keys,
+        "create_experience_request": create,
+    }
+
+
+@pytest.fixture
+def adopt(driver):
+    """Lets a driver find out what became of a POST; returns it with the bodies that it posted."""
+
+    def run(answer, *, posted_at=950.0, **server):
+        def create(body):
+            bodies.append(body)
+            if isinstance(answer, Exception):
+                raise answer
+            return SimpleNamespace(id=answer)
+
+        bodies = []
+        made = driver(
+            asked(create=create, **server),
+            state=BlockState.POSTING,
+            posted_at=posted_at,
+            body={"num_episodes": 1},
+            idempotency_key="evh-key",
+        )
+        made.context.notes, made.context.revalidate = "", lambda: None
+        made.poll = lambda request_id, **_: made.lease.polled(request_id)
+        made.run()
+        return made, bodies
+
+    return run
+
+
+@pytest.mark.parametrize("conclusive", [True, False])
+def test_a_server_that_knows_keys_is_asked_by_the_key(adopt, conclusive):
+    made, bodies = adopt("xreq_1", keys=True, conclusive=conclusive)
+    assert [body["idempotency_key"] for body in bodies] == ["evh-key"]
+    assert made.lease.steps[-3:] == ["posted", "polled", "release"]
+
+
+@pytest.mark.parametrize(
+    ("posted_at", "conclusive", "again"),
+    [(1_000.0 - ARRIVED, True, True), (1_000.0 - ARRIVED, False, False), (950.0, True, False)],
+)
+def test_without_keys_only_what_would_be_listed_by_now_is_posted_again(adopt, posted_at, conclusive, again):
+    made, bodies = adopt("xreq_1", posted_at=posted_at, conclusive=conclusive)
+    assert len(bodies) == again
+    if again:  # as another POST, with a time of its own from which the next look counts
+        assert made.lease.steps[-5:] == ["not_sent", "begin_post", "posted", "polled", "release"]
+    else:
+        assert made.lease.steps[-2:] == ["unknown", "release"]
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        AnswerLost("the connection broke"),
+        RequestRefused("HTTP 409, the key was already used"),
+        RequestRefused("HTTP 402, no credits"),
+        CredentialsRejected("HTTP 401"),
+    ],
+)
+def test_what_becomes_of_the_repeat_tells_nothing_of_the_first(adopt, problem):
+    made, bodies = adopt(problem, keys=True)
+    assert len(bodies) == 1
+    assert isinstance(made.error, SubmissionUnknown)
+    assert problem.what in made.error.what
+    assert made.error.not_done == "it was not posted again"
+    assert "run the same command again" in made.error.next_step
+    assert "--eval-fresh" in made.error.next_step
+    assert made.lease.steps[-2:] == ["unknown", "release"]
 
 
 def test_all_results_share_one_window(make):
