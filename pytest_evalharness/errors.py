@@ -15,6 +15,8 @@
         ├── SameBuild               both arms are one and the same build
         ├── FieldUnavailable        too few live players, an opponent who is not live
         ├── DeclarationChanged      another claim or rule, after results were seen
+        ├── UnprovenBuilds          nothing proves that the arms are two builds
+        ├── ImageUnavailable        a local image that was named cannot be inspected
         ├── RequestRefused          the server refused the experience request
         ├── SubmissionUnknown       a POST whose fate the server cannot tell
         ├── ArmStalled              a wedged seat, or a budget that ran out
@@ -166,6 +168,18 @@ class DeclarationChanged(Untrustworthy):
     """The claim or its rule was changed after results of the same question were seen."""
 
     code = "EVH215"
+
+
+class UnprovenBuilds(Untrustworthy):
+    """Nothing proves that the arms are different builds."""
+
+    code = "EVH216"
+
+
+class ImageUnavailable(Untrustworthy):
+    """A local image that was named cannot be inspected."""
+
+    code = "EVH217"
 
 
 class RequestRefused(Untrustworthy):

@@ -261,6 +261,23 @@ SETTINGS: tuple[Setting, ...] = (
         kind=Kind.SWITCH,
     ),
     Setting(
+        "candidate_image",
+        _text,
+        None,
+        "the local image that --candidate was uploaded from: inspected to prove that the builds differ",
+        metavar="IMAGE",
+    ),
+    Setting(
+        "baseline_image", _text, None, "the local image that --baseline was uploaded from", metavar="IMAGE"
+    ),
+    Setting(
+        "unproven_builds",
+        _choice("refuse", "allow"),
+        "refuse",
+        "what to do where nothing proves that the builds differ: `refuse`, or `allow` and say so in every headline",
+        metavar="refuse|allow",
+    ),
+    Setting(
         "multiplicity",
         _choice("holm", "none"),
         "holm",

@@ -1,0 +1,1 @@
+"""The local container engine. The only importer of docker."""

@@ -1,0 +1,69 @@
+"""A real container engine, and images made for each test: files, labels and dates as a test wants them. No registry."""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import tarfile
+import uuid
+
+import docker
+import pytest
+from docker.errors import DockerException, ImageNotFound
+
+
+def _tar(files):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return out.getvalue()
+
+
+def archive(tag, files, *, created="2026-01-01T00:00:00.123456789Z", labels=None, command=("/bot",)):
+    """An image as `docker save` would write it."""
+    layer = _tar({name: text.encode() for name, text in files.items()})
+    config = {
+        "architecture": "amd64", "os": "linux", "config": {"Cmd": list(command), "Labels": labels},
+        "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]},
+    }  # fmt: skip
+    data = json.dumps({**config, **({"created": created} if created else {})}).encode()
+    name = hashlib.sha256(data).hexdigest() + ".json"
+    manifest = json.dumps([{"Config": name, "RepoTags": [tag], "Layers": ["layer.tar"]}]).encode()
+    return _tar({name: data, "layer.tar": layer, "manifest.json": manifest})
+
+
+@pytest.fixture(scope="session")
+def engine():
+    """A client of the engine. On CI, which starts one, its absence is an error and no reason to skip."""
+    try:
+        client = docker.from_env(timeout=20)
+        client.ping()
+    except DockerException as problem:
+        if os.environ.get("CONTAINER_ENGINE_REQUIRED"):
+            raise
+        pytest.skip(
+            f"no container engine answers here (bash tests/containers/install.sh starts one): {problem}"
+        )
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def image(engine):
+    """Makes an image under a name of its own; it is gone after the test."""
+    made = []
+
+    def make(files=None, **words):
+        tag = f"evalharness-test-{uuid.uuid4().hex[:12]}:v1"
+        engine.images.load(archive(tag, files or {"bot": "build 1"}, **words))
+        made.append(tag)
+        return tag
+
+    yield make
+    for tag in made:
+        with contextlib.suppress(ImageNotFound):
+            engine.images.remove(tag, force=True)
