@@ -14,6 +14,7 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.errors import FieldUnavailable, NotTheService, UsageError
 from pytest_evalharness.net import Limits, MakeCarrier, Pool, Transport
 from pytest_evalharness.net.transport import OnRetry
+from pytest_evalharness.observatory.artifacts import artifact, seat_artifact
 from pytest_evalharness.observatory.calls import HIDDEN, Asking, Calls, Missing, named, segment
 from pytest_evalharness.observatory.capabilities import Capabilities, read_capabilities
 from pytest_evalharness.observatory.credentials import NOTHING_SUBMITTED, Token
@@ -38,9 +39,7 @@ from pytest_evalharness.observatory.requests import (
     REQUESTS,
     cancel,
     create,
-    error_info,
     read,
-    results,
 )
 from pytest_evalharness.observatory.search import FoundRequests, search_requests
 
@@ -366,7 +365,9 @@ class Observatory:
         Returns:
             the object, or None if it is still absent after `late_seconds`.
         """
-        return results(self._calls, episode_request_id, late_seconds, not_done)
+        return artifact(
+            self._calls, episode_request_id, "results", not_done=not_done, late_seconds=late_seconds
+        )
 
     def episode_error_info(
         self, episode_request_id: str, *, late_seconds: float = LATE_SECONDS, not_done: str = GOES_ON
@@ -376,7 +377,61 @@ class Observatory:
         Returns:
             the object, or None if it is still absent after `late_seconds`.
         """
-        return error_info(self._calls, episode_request_id, late_seconds, not_done)
+        return artifact(
+            self._calls, episode_request_id, "error-info", not_done=not_done, late_seconds=late_seconds
+        )
+
+    def player_status(
+        self, episode_request_id: str, *, not_done: str = GOES_ON, deadline: Deadline | None = None
+    ) -> dict[str, Any] | None:
+        """What became of the players' processes of an ended episode, as it is; None where the service keeps none."""
+        return artifact(
+            self._calls, episode_request_id, "player-status", not_done=not_done, deadline=deadline
+        )
+
+    def policy_artifact(
+        self,
+        episode_request_id: str,
+        policy_version_id: str,
+        seat: int,
+        *,
+        not_done: str = GOES_ON,
+        deadline: Deadline | None = None,
+    ) -> bytes | None:
+        """The archive that a policy uploaded of its own play in a seat; None where it uploaded none.
+
+        Raises:
+            CredentialsRejected: the policy version is somebody else's.
+        """
+        return seat_artifact(
+            self._calls,
+            episode_request_id,
+            policy_version_id,
+            seat,
+            "policy-artifact",
+            not_done=not_done,
+            deadline=deadline,
+        )
+
+    def policy_log(
+        self,
+        episode_request_id: str,
+        policy_version_id: str,
+        seat: int,
+        *,
+        not_done: str = GOES_ON,
+        deadline: Deadline | None = None,
+    ) -> bytes | None:
+        """The log of a seat's process; None where there is none. Only its owner may read it, as `policy_artifact`."""
+        return seat_artifact(
+            self._calls,
+            episode_request_id,
+            policy_version_id,
+            seat,
+            "policy-logs",
+            not_done=not_done,
+            deadline=deadline,
+        )
 
     def _is_active(self, row: Membership) -> bool:
         over = row.end_time is not None and row.end_time.timestamp() <= self._clock.now()

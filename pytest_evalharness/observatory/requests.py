@@ -1,4 +1,4 @@
-"""Experience requests: submit once, read, cancel softly, and the results of their episodes."""
+"""Experience requests: submit once, read, cancel softly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.errors import SubmissionUnknown
 from pytest_evalharness.net import HttpStatus, NetError
-from pytest_evalharness.observatory.calls import MISSING, Asking, Calls, Missing, named, segment
+from pytest_evalharness.observatory.calls import Asking, Calls, Missing, named, segment
 from pytest_evalharness.observatory.models import ExperienceRequestDetail, ExperienceRequestRow
 from pytest_evalharness.observatory.status import Status
 
@@ -75,30 +75,3 @@ def cancel(calls: Calls, request_id: str) -> bool | None:
     else:
         return calls.read(ExperienceRequestRow, data, ask).status is Status.CANCELLED
     raise found
-
-
-def results(
-    calls: Calls, episode_request_id: str, late_seconds: float, not_done: str
-) -> dict[str, Any] | None:
-    """See `Observatory.episode_results`."""
-    return _artifact(calls, episode_request_id, "results", late_seconds, not_done)
-
-
-def error_info(
-    calls: Calls, episode_request_id: str, late_seconds: float, not_done: str
-) -> dict[str, Any] | None:
-    """See `Observatory.episode_error_info`."""
-    return _artifact(calls, episode_request_id, "error-info", late_seconds, not_done)
-
-
-def _artifact(
-    calls: Calls, episode_request_id: str, kind: str, late_seconds: float, not_done: str
-) -> dict[str, Any] | None:
-    ask = Asking(
-        f"read the {kind} of {named(episode_request_id)}",
-        not_done,
-        late_seconds=late_seconds,
-        absent=MISSING,
-    )
-    path = f"/v2/episode-requests/{segment(episode_request_id)}/artifacts/{kind}"
-    return calls.object(path, ask)

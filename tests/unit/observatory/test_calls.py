@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_evalharness.errors import FieldUnavailable, NotTheService, ServerUnreachable
+from pytest_evalharness.errors import CredentialsRejected, FieldUnavailable, NotTheService, ServerUnreachable
 from pytest_evalharness.observatory import Status
 
 REQUESTS = "/v2/experience-requests"
@@ -207,6 +207,25 @@ def test_why_an_episode_failed(client):
     told = {"error_type": "player_error", "failed_policy_index": 3}
     assert client(routes={path: told}).episode_error_info("ereq_1") == told
     assert client(routes={}).episode_error_info("ereq_1", late_seconds=0.0) is None
+
+
+def test_what_became_of_the_players(client):
+    path = "/v2/episode-requests/ereq_1/artifacts/player-status"
+    told = {"schema_version": "1", "players": []}
+    assert client(routes={path: told}).player_status("ereq_1") == told
+    assert client(routes={}).player_status("ereq_1") is None
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"), [("policy_artifact", "policy-artifact"), ("policy_log", "policy-logs")]
+)
+def test_what_belongs_to_a_seat_comes_as_it_is(client, wire, call, kind):
+    made = client(wire.reply(b"PK\x03\x04\xff\x00"))
+    assert getattr(made, call)("ereq_1", "id/../1", 3) == b"PK\x03\x04\xff\x00"
+    assert made.server.requests[0].path.endswith(f"/v2/episode-requests/ereq_1/id%2F..%2F1/{kind}/3")
+    assert getattr(client(routes={}), call)("ereq_1", "id", 3) is None
+    with pytest.raises(CredentialsRejected, match="does not permit it"):
+        getattr(client(wire.reply({"detail": "not yours"}, 403)), call)("ereq_1", "id", 3)
 
 
 @pytest.mark.parametrize("body", ["[1]", "7", '"x"', "null"])

@@ -35,6 +35,7 @@ CALLS = {
     "cancel": lambda c: c.cancel("xreq_1"),
     "episode_results": lambda c: c.episode_results("ereq_1"),
     "episode_error_info": lambda c: c.episode_error_info("ereq_1"),
+    "player_status": lambda c: c.player_status("ereq_1"),
     "credits": lambda c: c.credits(),
     "capabilities": lambda c: c.capabilities(),
 }
@@ -93,7 +94,8 @@ def test_a_page_instead_of_json(client, wire, call):
 @every_call
 @pytest.mark.parametrize("body", ["null", "17", '"x"', "[17]", '{"entries": {}}', "{", "[[[]]]", "[null]"])
 def test_json_of_another_kind(client, wire, call, body):
-    if call in (CALLS["episode_results"], CALLS["episode_error_info"]) and body.startswith("{"):
+    objects = (CALLS["episode_results"], CALLS["episode_error_info"], CALLS["player_status"])
+    if call in objects and body.startswith("{"):
         pytest.skip("any object is a result")
     with pytest.raises(NotTheService):
         call(client(wire.reply(body)))
