@@ -1,16 +1,12 @@
-"""SIGINT and SIGTERM while eval cases run: one orderly end, with reports, before whoever sent them loses patience."""
+"""An orderly end for the signals that reach a run of eval cases."""
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
-import threading
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_evalharness.base.signals import OrderlyEnd
 from pytest_evalharness.plugin.outcome import tally_of
 from pytest_evalharness.plugin.progress import progress_of
 from pytest_evalharness.plugin.session import existing_session, is_worker
@@ -20,51 +16,6 @@ if TYPE_CHECKING:
 
     from xdist.workermanage import WorkerController
 
-_ENDING = (signal.SIGINT, signal.SIGTERM)
-_PATIENCE = 3
-"""The signal that ends everything at once: the first asks, and a second may come from an impatient CI by itself."""
-
-
-class OrderlyEnd:
-    """Makes the first signal an interrupt of pytest, and keeps the next one from spoiling what that sets in motion.
-
-    A job that is cancelled gets SIGINT, some seconds later SIGTERM, and then is killed. A terminal's second Ctrl-C
-    would break off the writing of reports; only a third one does.
-    """
-
-    def __init__(self) -> None:
-        self._before: dict[int, Any] = {}
-        self._seen = 0
-
-    def install(self) -> None:
-        """Take the signals over, in the main thread only; does nothing if that was done before."""
-        if self._before or threading.current_thread() is not threading.main_thread():
-            return
-        for number in _ENDING:
-            self._before[number] = signal.signal(number, self._received)
-
-    def restore(self) -> None:
-        """Give the signals back to whoever had them."""
-        if threading.current_thread() is not threading.main_thread():
-            return
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        self._before.clear()
-
-    def _received(self, number: int, frame: FrameType | None) -> None:
-        del frame
-        self._seen += 1
-        if self._seen == 1:
-            raise KeyboardInterrupt(signal.Signals(number).name)
-        if self._seen < _PATIENCE:
-            # Not through pytest's terminal: the interrupted code may be in the middle of writing to it.
-            os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, _ALREADY)
-            return
-        self.restore()
-        os.kill(os.getpid(), number)
-
-
-_ALREADY = b"\nevalharness: already ending, reports are being written; once more ends it at once\n"
 _END = pytest.StashKey[OrderlyEnd]()
 
 
