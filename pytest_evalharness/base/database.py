@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 _BUSY_SECONDS = 30.0
 _SWITCH_PAUSE = 0.01
@@ -19,7 +19,8 @@ class Database:
 
     Args:
         path: the file; its folder must exist.
-        migrations: scripts, oldest first; the file remembers how many it has had (`PRAGMA user_version`).
+        migrations: steps, oldest first; the file remembers how many it has had (`PRAGMA user_version`). Those that it
+            has not had are taken in one transaction, all or none.
         busy: seconds to wait for somebody else's lock.
 
     Raises:
@@ -28,7 +29,7 @@ class Database:
         sqlite3.Error, OSError: the file cannot be opened or written.
     """
 
-    def __init__(self, path: Path, migrations: Sequence[str], *, busy: float = _BUSY_SECONDS) -> None:
+    def __init__(self, path: Path, migrations: Sequence[Migration], *, busy: float = _BUSY_SECONDS) -> None:
         self.path = path
         self._busy = busy
         self._local = threading.local()
@@ -77,16 +78,15 @@ class Database:
                 raise NoWalError(self.path, mode)
             return
 
-    def _migrate(self, migrations: Sequence[str]) -> None:
+    def _migrate(self, migrations: Sequence[Migration]) -> None:
         with self.transaction() as run:
             have = int(run("PRAGMA user_version")[0][0])
             if have > len(migrations):
                 raise SchemaTooNewError(self.path, have, len(migrations))
-            for script in migrations[have:]:
-                for statement in script.split(";"):
-                    if statement.strip():
-                        run(statement)
-            run(f"PRAGMA user_version={len(migrations)}")
+            for step in migrations[have:]:
+                _take(run, step)
+            if have < len(migrations):
+                run(f"PRAGMA user_version={len(migrations)}")
 
     @contextmanager
     def transaction(self) -> Iterator[Run]:
@@ -129,6 +129,19 @@ class Run:
     def changed(self, sql: str, *args: Any) -> int:
         """How many rows a statement changed."""
         return self._connection.execute(sql, args).rowcount
+
+
+Migration: TypeAlias = "str | Callable[[Run], None]"
+"""A step of a schema: a script without semicolons in its texts, or what works on the rows."""
+
+
+def _take(run: Run, step: Migration) -> None:
+    if not isinstance(step, str):
+        step(run)
+        return
+    for statement in step.split(";"):
+        if statement.strip():
+            run(statement)
 
 
 class SchemaTooNewError(Exception):

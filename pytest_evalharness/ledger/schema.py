@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pytest_evalharness.base.database import Migration
+from pytest_evalharness.ledger.documents import bring_up
+
 _FIRST = """
 CREATE TABLE probe (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -111,4 +114,5 @@ CREATE TABLE families (
 )
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, bring_up)
+"""Their number is the version of the schema. `tests/golden/ledger/` has a ledger of every earlier one."""
