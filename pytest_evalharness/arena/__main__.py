@@ -1,7 +1,7 @@
 """`python -m pytest_evalharness.arena`: the embedded Observatory as a process.
 
 When it answers, it prints one line of JSON: `url`, `api` (what clients call the server), `seed`, `credentials` (the
-folder for `SOFTMAX_CONFIG_DIR`).
+folder for `SOFTMAX_CONFIG_DIR`), `dialect`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def _pace(text: str) -> float:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     from pytest_evalharness.arena.faults.registry import FAULTS
+    from pytest_evalharness.arena.wire.dialect import Name
 
     usages = {f"{each.name}={each.value}" if each.value else each.name: each.help for each in FAULTS.values()}
     faults = "\n".join(f"  {usage:<30} {words}" for usage, words in usages.items())
@@ -60,6 +61,12 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument(
         "--fault", action="append", default=[], metavar="SPEC", help="a fault to begin with; repeatable"
     )
+    out.add_argument(
+        "--dialect",
+        choices=[name.value for name in Name],
+        default=Name.CURRENT.value,
+        help="which generation of the wire contract it speaks (%(default)s)",
+    )
     out.add_argument("--exit-with-stdin", action="store_true", help="stop when standard input ends")
     out.add_argument("--token", help="the token to accept (default: one the home keeps)")
     return out
@@ -70,6 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser()
     given = arguments.parse_args(argv)
     from pytest_evalharness.arena.faults.registry import FaultSpecError
+    from pytest_evalharness.arena.wire.dialect import Name
     from pytest_evalharness.arena.wire.process import CannotServeError, Options, serve
 
     options = Options(
@@ -79,6 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         seed=given.seed,
         pace=given.pace,
         faults=given.fault,
+        dialect=Name(given.dialect),
         exit_with_stdin=given.exit_with_stdin,
         token=given.token,
     )

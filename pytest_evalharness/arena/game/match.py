@@ -15,6 +15,7 @@ from pytest_evalharness.arena.game.policies import CATALOGUE
 from pytest_evalharness.arena.game.policies.skill import Skill
 from pytest_evalharness.arena.game.record import Event, Input, Recorder, unpack_inputs
 from pytest_evalharness.arena.game.results import results_of
+from pytest_evalharness.arena.game.scoring import Scoring
 from pytest_evalharness.arena.game.simulation import NEVER, Simulation
 
 
@@ -55,7 +56,14 @@ class Match:
     logs: tuple[tuple[str, ...], ...] = ()
 
 
-def play(config: GameConfig, seats: Sequence[SeatEntry], seed: int, *, record: bool = False) -> Match:
+def play(
+    config: GameConfig,
+    seats: Sequence[SeatEntry],
+    seed: int,
+    *,
+    record: bool = False,
+    scoring: Scoring = Scoring.OUTCOME,
+) -> Match:
     """Play a match. The same arguments give the same match, in every process and on every platform.
 
     Args:
@@ -63,12 +71,14 @@ def play(config: GameConfig, seats: Sequence[SeatEntry], seed: int, *, record: b
         seats: one entry per seat, in slot order.
         seed: of all randomness in the match.
         record: also keep events, inputs and per-seat logs.
+        scoring: how scores come about, and who wins at the time limit; it changes nothing of what is played.
 
     Raises:
         ConfigError: if the configuration does not fit this number of seats.
         UnknownBuildError: if a seat's build is not in the catalogue.
     """
-    return play_skills(config, seats, [_skill(entry) for entry in seats], seed, record=record)
+    skills = [_skill(entry) for entry in seats]
+    return play_skills(config, seats, skills, seed, record=record, scoring=scoring)
 
 
 def play_skills(
@@ -78,6 +88,7 @@ def play_skills(
     seed: int,
     *,
     record: bool = False,
+    scoring: Scoring = Scoring.OUTCOME,
 ) -> Match:
     """As `play`, with the skills given instead of looked up by build."""
     seed = seed if config.seed == -1 else config.seed
@@ -91,7 +102,7 @@ def play_skills(
         drops=[NEVER if entry.drops_at is None else entry.drops_at for entry in seats],
     )
     ending = simulation.run()
-    results = results_of(simulation, [entry.name for entry in seats])
+    results = results_of(simulation, [entry.name for entry in seats], scoring)
     digest = _digest(config, seats, simulation, results, seed)
     if not record:
         return Match(results, simulation.tick, ending.value, digest, seed)

@@ -1,32 +1,24 @@
-"""``results.json``: the current score regime and the counters per seat."""
+"""``results.json``: scores, wins, roles and the counters per seat."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
-from pytest_evalharness.arena.game.ending import CREW_WINS, IMPOSTER_WINS, Ending
+from pytest_evalharness.arena.game.ending import Ending
+from pytest_evalharness.arena.game.scoring import Scoring
 from pytest_evalharness.arena.game.simulation import Simulation
 
-IMPOSTER_WIN: Final = 3
-CREW_WIN: Final = 1
 
-
-def results_of(match: Simulation, names: Sequence[str]) -> dict[str, object]:
-    """The result object of a finished match: JSON values, arrays per slot, no other keys.
-
-    An imposter's win scores 3, a crew member's 1, everything else 0. A connect or disconnect timeout leaves the
-    match without winners.
-    """
+def results_of(match: Simulation, names: Sequence[str], scoring: Scoring) -> dict[str, object]:
+    """The result object of a finished match: JSON values, arrays per slot, no other keys."""
     seats = range(match.players)
     imposter = [int(seat in match.imposters) for seat in seats]
-    win = [match.ending in (IMPOSTER_WINS if imposter[seat] else CREW_WINS) for seat in seats]
     voted = sum(match.vote_players) + sum(match.vote_skip)
     killers = max(1, len(match.imposters))
     return {
         "names": list(names),
-        "scores": [(IMPOSTER_WIN if imposter[seat] else CREW_WIN) if win[seat] else 0 for seat in seats],
-        "win": win,
+        "scores": scoring.scores(match),
+        "win": scoring.wins(match),
         "tasks": list(match.tasks_done),
         "kills": list(match.kills),
         "imposter": imposter,

@@ -7,8 +7,10 @@ import functools
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
+from pytest_evalharness.arena.game.scoring import Scoring
 from pytest_evalharness.arena.league.desk import Desk
 from pytest_evalharness.arena.league.records import PLAYER_ERROR, Episode, Request, State, policy_scores
 from pytest_evalharness.arena.league.referee import TICKS_PER_SECOND, Order, Played
@@ -34,14 +36,25 @@ class Dispatcher:
         workers: who plays.
         pace: a game of T ticks lasts T/24/pace seconds; 0 for as long as it takes to compute.
         clock: tells the time.
+        scoring: how games are scored; those that an earlier server has finished keep the scores that they have.
     """
 
-    def __init__(self, desk: Desk, store: Store, workers: Workers, pace: float, clock: Clock) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        store: Store,
+        workers: Workers,
+        pace: float,
+        clock: Clock,
+        *,
+        scoring: Scoring = Scoring.OUTCOME,
+    ) -> None:
         self._desk = desk
         self._store = store
         self._workers = workers
         self._pace = pace
         self._clock = clock
+        self._scoring = scoring
         self._waiting: deque[deque[Episode]] = deque()
         self._arrived = asyncio.Event()
         self._computing = asyncio.Semaphore(
@@ -133,7 +146,7 @@ class Dispatcher:
         if episode.fate is not None:
             return None, (episode.fate, _WORDS.get(episode.fate, "the game had not ended"))
         try:
-            return await self._workers.play(order_of(episode)), ("", "")
+            return await self._workers.play(replace(order_of(episode), scoring=self._scoring)), ("", "")
         except WorkersGoneError as error:
             return None, ("worker_error", str(error))
         except Exception:  # noqa: BLE001 - whatever the game raises is this episode's end, not the server's

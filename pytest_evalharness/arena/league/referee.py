@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_evalharness.arena.game.scoring import Scoring
+
 SEATS = 8
 """Every variant of the game has this many."""
 
@@ -29,6 +31,7 @@ class Order:
     overrides: Mapping[str, Any]
     seats: Sequence[tuple[str, str]]
     seed: int
+    scoring: Scoring = Scoring.OUTCOME
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def play(order: Order) -> Played:
     from pytest_evalharness.arena.game.match import SeatEntry, play
 
     seats = [SeatEntry(name, build) for name, build in order.seats]
-    match = play(parse_config(order.overrides), seats, order.seed)
+    match = play(parse_config(order.overrides), seats, order.seed, scoring=order.scoring)
     return Played(dict(match.results), match.ticks)
 
 

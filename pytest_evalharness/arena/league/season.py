@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from pytest_evalharness.arena.game.scoring import Scoring
 from pytest_evalharness.arena.league.founding import DAILY, PRIME, Founding
 from pytest_evalharness.arena.league.referee import SEATS, VARIANTS, Order, Played
 from pytest_evalharness.arena.league.world import Division, Game, Round, Standing, Version, World
@@ -42,8 +43,8 @@ class GamePlan:
     order: Order
 
 
-def plan(founding: Founding) -> list[GamePlan]:
-    """The games of all completed rounds, in order."""
+def plan(founding: Founding, scoring: Scoring = Scoring.OUTCOME) -> list[GamePlan]:
+    """The games of all completed rounds, in order, each to be scored so."""
     plans: list[GamePlan] = []
     for league_id, season in _SEASONS.items():
         division = founding.competition(league_id)
@@ -52,7 +53,8 @@ def plan(founding: Founding) -> list[GamePlan]:
             rng = Random(f"{founding.seed}/{division.id}/{number}/seating")
             tables = _tables(entrants, season.games, rng)
             plans.extend(
-                _game(founding, division, number, index, seats) for index, seats in enumerate(tables)
+                _game(founding, division, (number, index), seats, scoring)
+                for index, seats in enumerate(tables)
             )
     return plans
 
@@ -90,13 +92,19 @@ def _tables(entrants: Sequence[Version], games: int, rng: Random) -> list[tuple[
 
 
 def _game(
-    founding: Founding, division: Division, number: int, index: int, seats: tuple[Version, ...]
+    founding: Founding,
+    division: Division,
+    place: tuple[int, int],
+    seats: tuple[Version, ...],
+    scoring: Scoring,
 ) -> GamePlan:
+    number, index = place
     digest = hashlib.sha256(f"{founding.seed}/{division.id}/{number}/{index}".encode()).digest()
     order = Order(
         overrides=dict(VARIANTS[division.league.variant or ""]),
         seats=[(version.player.key, version.build) for version in seats],
         seed=int.from_bytes(digest[:4], "big") >> 1,
+        scoring=scoring,
     )
     return GamePlan(
         id=founding.ids.prefixed("ereq", "round", division.id, number, index),

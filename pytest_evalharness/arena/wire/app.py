@@ -13,20 +13,9 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp
 
-from pytest_evalharness.arena.wire import (
-    refusals,
-    routes_account,
-    routes_arena,
-    routes_bulk,
-    routes_episodes,
-    routes_league,
-    routes_requests,
-)
+from pytest_evalharness.arena.wire import refusals, routes_arena, routes_requests
 from pytest_evalharness.arena.wire.gate import Gate
 from pytest_evalharness.arena.wire.house import BASE, House
-
-VERSION = "2026.9"
-"""The version of the wire contract that is spoken."""
 
 
 def build(house: House) -> ASGIApp:
@@ -40,7 +29,7 @@ def build(house: House) -> ASGIApp:
 
     app = FastAPI(
         title="Observatory (embedded)",
-        version=VERSION,
+        version=house.dialect.version,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
@@ -48,9 +37,8 @@ def build(house: House) -> ASGIApp:
     )
     refusals.install(app)
     api = APIRouter(prefix=BASE)
-    # The bulk routes come before `{episode_id}`: the first that matches answers.
-    for routes in (routes_requests, routes_bulk, routes_episodes, routes_league, routes_account):
-        routes.add(api, house)
+    for add in house.dialect.routes:
+        add(api, house)
     app.include_router(api)
     _describe(app, house)
     admin = APIRouter(prefix="/_arena", include_in_schema=False)
@@ -61,17 +49,18 @@ def build(house: House) -> ASGIApp:
 
 def _describe(app: FastAPI, house: House) -> None:
     schema: dict[str, Any] = {}
+    dialect = house.dialect
 
     @app.get(f"{BASE}/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
         if not schema:
             made = get_openapi(title=app.title, version=app.version, routes=app.routes)
-            bearer = {"bearer": {"type": "http", "scheme": "bearer"}}
-            made.setdefault("components", {})["securitySchemes"] = bearer
+            made.setdefault("components", {})["securitySchemes"] = dict(dialect.security)
             # Paths are told relative to the base, as the hosted service does.
             made["paths"] = {path.removeprefix(BASE): item for path, item in made["paths"].items()}
             made["servers"] = [{"url": BASE}]
-            schema.update({**made, "security": [{"bearer": []}]})
+            made["security"] = [{scheme: []} for scheme in dialect.security]
+            schema.update(dialect.describe(made))
         ignored = house.faults.value("ignored-key") is not None
         return JSONResponse(_without_key(schema) if ignored else schema)
 

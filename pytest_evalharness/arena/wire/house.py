@@ -12,6 +12,7 @@ from pytest_evalharness.arena.league.dispatch import Dispatcher
 from pytest_evalharness.arena.league.records import Marks
 from pytest_evalharness.arena.league.workers import Workers
 from pytest_evalharness.arena.league.world import World
+from pytest_evalharness.arena.wire.dialect import Dialect
 from pytest_evalharness.base.clock import Clock
 
 BASE = "/api/observatory"
@@ -31,6 +32,7 @@ class House:
     workers: Workers
     faults: Faults
     clock: Clock
+    dialect: Dialect
     token: str = field(repr=False)
     requests_total: int = 0
 

@@ -20,6 +20,7 @@ from pytest_evalharness.arena.league.founding import Founding
 from pytest_evalharness.arena.league.store import Store
 from pytest_evalharness.arena.league.workers import Workers
 from pytest_evalharness.arena.league.world import World
+from pytest_evalharness.arena.wire.dialect import Name
 from pytest_evalharness.base.clock import Clock, SystemClock
 from pytest_evalharness.base.files import canonical_json, write_atomic
 
@@ -42,6 +43,7 @@ class Options:
     seed: int = 2026
     pace: float = 0.0
     faults: Sequence[str] = ()
+    dialect: Name = Name.CURRENT
     exit_with_stdin: bool = False
     token: str | None = None
 
@@ -81,6 +83,7 @@ def serve(options: Options) -> None:
                 "url": url,
                 "api": f"{url}/api",
                 "seed": options.seed,
+                "dialect": options.dialect.value,
                 "credentials": str(options.credentials),
             }
         )
@@ -92,6 +95,7 @@ def serve(options: Options) -> None:
             faults=faults,
             clock=clock,
             pace=options.pace,
+            dialect=options.dialect,
             token=token,
         )
         server.run(house, sock, ready, exit_with_stdin=options.exit_with_stdin)
@@ -143,7 +147,7 @@ def _bound(port: int) -> socket.socket:
 def _begin(options: Options, store: Store, workers: Workers, clock: Clock) -> Callable[[], World]:
     """Begin the world of this home; what is returned waits until it is there.
 
-    Its rounds are played the first time, and again if the game's cast has changed.
+    Its rounds are played the first time, and again if the game's cast or the way of scoring has changed.
     """
     seed = store.remember("seed", str(options.seed))
     if seed != str(options.seed):
@@ -152,8 +156,9 @@ def _begin(options: Options, store: Store, workers: Workers, clock: Clock) -> Ca
         )
     cast = referee.cast()
     founding = Founding(options.seed, cast, float(store.remember("born", repr(clock.now()))))
-    plans = season.plan(founding)
-    known = store.round_games(hashlib.sha256(canonical_json(cast).encode()).hexdigest())
+    scoring = options.dialect.scoring
+    plans = season.plan(founding, scoring)
+    known = store.round_games(hashlib.sha256(canonical_json([cast, scoring]).encode()).hexdigest())
     to_play = [plan for plan in plans if plan.id not in known]
     played = workers.play_all([plan.order for plan in to_play])
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 from uuid import NAMESPACE_URL, uuid5
 
@@ -46,6 +47,7 @@ def _versions(seats: Sequence[Version]) -> list[str]:
     return list(dict.fromkeys(version.id for version in seats))
 
 
+@lru_cache(maxsize=65_536)
 def job_id(episode_id: str) -> str:
     """The job that plays an episode: a UUID of its own, the same whenever it is asked for."""
     return str(uuid5(NAMESPACE_URL, f"job of {episode_id}"))
@@ -228,7 +230,7 @@ _PER_SEAT = (
 )
 
 
-def episode_stats(seats: Sequence[Version], results: dict[str, Any], ticks: int) -> shapes.EpisodeStats:
+def episode_stats(seats: Sequence[Version], results: Mapping[str, Any], ticks: int) -> shapes.EpisodeStats:
     """An episode's numbers, from its results."""
     policy_stats: list[shapes.PolicyStats] = []
     for position, version in enumerate(seats):

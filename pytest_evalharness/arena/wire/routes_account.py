@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 
 from pytest_evalharness.arena.league.records import State
 from pytest_evalharness.arena.league.referee import VARIANTS as GAME_VARIANTS
 from pytest_evalharness.arena.league.referee import config_schema, results_schema
-from pytest_evalharness.arena.wire import paging, shapes
 from pytest_evalharness.arena.wire import render_league as render
+from pytest_evalharness.arena.wire import shapes
 from pytest_evalharness.arena.wire.house import House
-from pytest_evalharness.arena.wire.parameters import (
-    BareId,
-    CoworldIdPath,
-    Cursor,
-    ImageId,
-    Limit50,
-    bad_cursor,
-)
+from pytest_evalharness.arena.wire.listing import Asked
+from pytest_evalharness.arena.wire.parameters import BareId, CoworldIdPath, ImageId
 from pytest_evalharness.arena.wire.refusals import not_found
 from pytest_evalharness.arena.wire.render_requests import episode_credits
 from pytest_evalharness.base.clock import iso
@@ -54,6 +48,10 @@ def _account(api: APIRouter, house: House) -> None:
             }
         )
 
+
+def add_credits(api: APIRouter, house: House) -> None:
+    """Add the route of the account's credits."""
+
     @api.get("/usage/me/credits")
     async def credit() -> Response:
         costs = []
@@ -82,23 +80,18 @@ def _account(api: APIRouter, house: House) -> None:
         }
         return JSONResponse({"status": status, "recent_requests": costs[:50]})
 
-    @api.api_route("/jobs/{path:path}", methods=["GET", "POST"], include_in_schema=False)
-    async def jobs(path: str) -> Response:
-        del path
-        raise HTTPException(403, "Not a team member")
-
 
 def _policies(api: APIRouter, house: House) -> None:
-    world = house.world
+    world, listing = house.world, house.dialect.versions
+    rows: Any = listing.asked(50, 1000)
 
-    @api.get("/stats/policy-versions", response_model=shapes.PolicyVersionPage)
+    @api.get("/stats/policy-versions", response_model=listing.shape(shapes.PolicyVersionRow))
     async def policy_versions(
         *,
         mine: bool = False,
         name_exact: Annotated[str | None, Query(max_length=200)] = None,
         version: Annotated[int | None, Query(ge=1, le=2**31)] = None,
-        limit: Limit50 = 50,
-        cursor: Cursor = None,
+        asked: Asked = rows,
     ) -> Response:
         found = [
             each
@@ -107,12 +100,7 @@ def _policies(api: APIRouter, house: House) -> None:
             and name_exact in {None, each.policy_name}
             and version in {None, each.number}
         ]
-        try:
-            shown, following = paging.page(found, lambda each: each.id, limit, cursor)
-        except paging.BadCursorError as error:
-            raise bad_cursor(error) from error
-        entries = [render.policy_version(each) for each in shown]
-        return JSONResponse({"entries": entries, "next_cursor": following})
+        return listing.answer(found, lambda each: each.id, asked, render.policy_version)
 
     @api.get("/stats/policy-versions/{version_id}", response_model=shapes.PolicyVersionDetail)
     async def policy_version(version_id: BareId) -> Response:

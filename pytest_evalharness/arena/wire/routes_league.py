@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from pytest_evalharness.arena.league.world import Membership, member_count
-from pytest_evalharness.arena.wire import paging, shapes
 from pytest_evalharness.arena.wire import render_league as render
+from pytest_evalharness.arena.wire import shapes
 from pytest_evalharness.arena.wire.house import BASE, House
+from pytest_evalharness.arena.wire.listing import Asked
 from pytest_evalharness.arena.wire.parameters import (
     BareIdQuery,
-    Cursor,
     DivisionIdPath,
     DivisionIdQuery,
     LeagueIdPath,
     LeagueIdQuery,
-    Limit50,
-    Limit200,
     PlayerIdQuery,
     RoundId,
-    bad_cursor,
 )
 from pytest_evalharness.arena.wire.refusals import not_found
 
@@ -100,12 +96,13 @@ def _divisions(api: APIRouter, house: House) -> None:
             raise not_found("Division")
         return JSONResponse(render.division(found, root(request)))
 
-    @api.get("/v2/divisions/{division_id}/leaderboard", response_model=list[shapes.LeaderboardShape] | None)
+    @api.get("/v2/divisions/{division_id}/leaderboard", response_model=house.dialect.leaderboard_shape | None)
     async def leaderboard(division_id: DivisionIdPath) -> Response:
         found = world.division(division_id)
         if found is None:
             raise not_found("Division")
-        return JSONResponse(render.leaderboard(world, found))
+        board = render.leaderboard(world, found)
+        return JSONResponse(None if board is None else house.dialect.leaderboard(board))
 
     @api.get("/v2/divisions/{division_id}/leaderboards")
     async def leaderboards(division_id: DivisionIdPath) -> Response:
@@ -115,7 +112,8 @@ def _divisions(api: APIRouter, house: House) -> None:
 
 
 def _memberships(api: APIRouter, house: House) -> None:
-    world = house.world
+    world, lists = house.world, house.dialect.lists
+    rows: Any = lists.asked(50, 1000)
 
     def matching(
         *,
@@ -135,7 +133,7 @@ def _memberships(api: APIRouter, house: House) -> None:
             and player_id in {None, each.version.player.id}
         ]
 
-    @api.get("/v2/league-policy-memberships", response_model=list[shapes.MembershipShape])
+    @api.get("/v2/league-policy-memberships", response_model=lists.shape(shapes.MembershipShape))
     async def memberships(
         *,
         request: Request,
@@ -146,8 +144,7 @@ def _memberships(api: APIRouter, house: House) -> None:
         division_id: DivisionIdQuery = None,
         policy_version_id: BareIdQuery = None,
         player_id: PlayerIdQuery = None,
-        limit: Limit50 = 50,
-        cursor: Cursor = None,
+        asked: Asked = rows,
     ) -> Response:
         found = [
             each
@@ -160,11 +157,10 @@ def _memberships(api: APIRouter, house: House) -> None:
             )
             if (each.active or not active_only) and (each.is_champion or not champions_only)
         ]
-        shown, following = _page(found, limit, cursor)
-        headers = {"X-Next-Cursor": following} if following else None
-        return JSONResponse([render.membership(each, root(request)) for each in shown], headers=headers)
+        here = root(request)
+        return lists.answer(found, lambda each: each.id, asked, lambda each: render.membership(each, here))
 
-    @api.get("/v2/league-submissions", response_model=list[shapes.SubmissionShape])
+    @api.get("/v2/league-submissions", response_model=lists.shape(shapes.SubmissionShape))
     async def submissions(
         *,
         request: Request,
@@ -172,8 +168,7 @@ def _memberships(api: APIRouter, house: House) -> None:
         league_id: LeagueIdQuery = None,
         policy_version_id: BareIdQuery = None,
         player_id: PlayerIdQuery = None,
-        limit: Limit50 = 50,
-        cursor: Cursor = None,
+        asked: Asked = rows,
     ) -> Response:
         found = matching(
             mine=mine,
@@ -182,35 +177,30 @@ def _memberships(api: APIRouter, house: House) -> None:
             version_id=policy_version_id,
             player_id=player_id,
         )
-        shown, following = _page(found, limit, cursor)
-        headers = {"X-Next-Cursor": following} if following else None
-        rows = [render.submission(each, each.id.replace("lpm_", "sub_"), root(request)) for each in shown]
-        return JSONResponse(rows, headers=headers)
+        here = root(request)
+
+        def shown(each: Membership) -> shapes.SubmissionShape:
+            return render.submission(each, each.id.replace("lpm_", "sub_"), here)
+
+        return lists.answer(found, lambda each: each.id, asked, shown)
 
     @api.get("/v2/competition-events")
     async def events() -> Response:
         return JSONResponse([])
 
 
-def _page(found: list[Membership], limit: int, cursor: str | None) -> tuple[Sequence[Membership], str | None]:
-    try:
-        return paging.page(found, lambda each: each.id, limit, cursor)
-    except paging.BadCursorError as error:
-        raise bad_cursor(error) from error
-
-
 def _rounds(api: APIRouter, house: House) -> None:
-    world = house.world
+    world, pages = house.world, house.dialect.pages
+    rows: Any = pages.asked(25, 200)
 
-    @api.get("/v2/rounds", response_model=shapes.RoundPage)
+    @api.get("/v2/rounds", response_model=pages.shape(shapes.RoundShape))
     async def rounds(
         *,
         request: Request,
         league_id: LeagueIdQuery = None,
         division_id: DivisionIdQuery = None,
         status: str | None = None,
-        limit: Limit200 = 25,
-        cursor: Cursor = None,
+        asked: Asked = rows,
     ) -> Response:
         found = [
             each
@@ -219,12 +209,8 @@ def _rounds(api: APIRouter, house: House) -> None:
             and division_id in {None, each.division.id}
             and status in {None, each.status}
         ]
-        try:
-            shown, following = paging.page(found, lambda each: each.id, limit, cursor)
-        except paging.BadCursorError as error:
-            raise bad_cursor(error) from error
-        entries = [render.round_(each, root(request)) for each in shown]
-        return JSONResponse({"entries": entries, "next_cursor": following})
+        here = root(request)
+        return pages.answer(found, lambda each: each.id, asked, lambda each: render.round_(each, here))
 
     @api.get("/v2/rounds/{round_id}", response_model=shapes.RoundDetailShape)
     async def one_round(request: Request, round_id: RoundId) -> Response:

@@ -11,12 +11,14 @@ from fastapi.responses import JSONResponse
 from pytest_evalharness.arena.league.desk import AlreadyOverError, KeyConflictError
 from pytest_evalharness.arena.league.records import Request as GameRequest
 from pytest_evalharness.arena.league.roster import UnresolvableError
-from pytest_evalharness.arena.wire import paging, shapes
 from pytest_evalharness.arena.wire import render_requests as render
+from pytest_evalharness.arena.wire import shapes
 from pytest_evalharness.arena.wire.bodies import CreateExperienceRequest
 from pytest_evalharness.arena.wire.connection import reset
+from pytest_evalharness.arena.wire.dialect import Said
 from pytest_evalharness.arena.wire.house import House
-from pytest_evalharness.arena.wire.parameters import Cursor, Limit50, Limit200, RequestId, bad_cursor
+from pytest_evalharness.arena.wire.listing import Asked
+from pytest_evalharness.arena.wire.parameters import RequestId
 from pytest_evalharness.arena.wire.refusals import invalid, not_found
 
 KEY = "idempotency_key"
@@ -27,7 +29,6 @@ def add(api: APIRouter, house: House) -> None:
     """Add the routes."""
     _create(api, house)
     _read(api, house)
-    _cancel(api, house)
 
 
 def visible(house: House, request_id: str) -> GameRequest:
@@ -42,8 +43,13 @@ def visible(house: House, request_id: str) -> GameRequest:
     return found
 
 
+def _whole(house: House, told: Mapping[str, Any]) -> Said:
+    """A request with its episodes, as it is told at the moment."""
+    return house.dialect.detail(_shown(house, told))
+
+
 def _shown(house: House, told: Mapping[str, Any]) -> dict[str, Any]:
-    """A request as it is told at the moment."""
+    """A request as it is told at the moment, its episodes aside."""
     if house.faults.value("hidden-notes") is None:
         return dict(told)
     return {key: value for key, value in told.items() if key not in {"notes", "requested"}}
@@ -81,7 +87,7 @@ def _create(api: APIRouter, house: House) -> None:
             house.dispatcher.accept(made)
         elif house.faults.value("refused-duplicates") is not None:
             raise HTTPException(409, f"{KEY} was already used")
-        answer = _shown(house, render.created(made, house.world.me))
+        answer = _whole(house, render.created(made, house.world.me))
         if house.faults.take("reset-after-post"):
             await reset(request.scope, request.receive)
             return Response(status_code=503)  # nobody is there to read it
@@ -89,42 +95,36 @@ def _create(api: APIRouter, house: House) -> None:
 
 
 def _read(api: APIRouter, house: House) -> None:
-    me = house.world.me
+    me, dialect, pages = house.world.me, house.dialect, house.dialect.pages
+    rows: Any = pages.asked(50, 1000)
+    summaries_wanted: Any = pages.asked(50, 200)
 
-    @api.get(_PATH, response_model=shapes.RequestPage)
-    async def listing(
-        *,
-        mine: bool = False,
-        limit: Limit50 = 50,
-        cursor: Cursor = None,
-    ) -> Response:
+    @api.get(_PATH, response_model=pages.shape(shapes.RequestRow))
+    async def listing(*, mine: bool = False, asked: Asked = rows) -> Response:
         del mine  # nobody else asks for anything here
-        try:
-            shown, following = paging.page(house.desk.requests(), lambda each: each.id, limit, cursor)
-        except paging.BadCursorError as error:
-            raise bad_cursor(error) from error
-        entries = [_shown(house, render.request_row(each, me)) for each in shown]
-        return JSONResponse({"entries": entries, "next_cursor": following})
+        found = house.desk.requests()
+        return pages.answer(
+            found, lambda each: each.id, asked, lambda each: _shown(house, render.request_row(each, me))
+        )
 
     @api.get(_PATH + "/{request_id}", response_model=shapes.RequestDetail)
     async def detail(request_id: RequestId) -> Response:
-        return JSONResponse(_shown(house, render.request_detail(visible(house, request_id), me)))
+        return JSONResponse(_whole(house, render.request_detail(visible(house, request_id), me)))
 
     @api.get(_PATH + "/{request_id}/episodes", response_model=list[shapes.EpisodeShape])
     async def episodes(request_id: RequestId) -> Response:
-        return JSONResponse([render.episode(each, me) for each in visible(house, request_id).episodes])
+        found = visible(house, request_id).episodes
+        return JSONResponse([dialect.episode(render.episode(each, me)) for each in found])
 
-    @api.get(_PATH + "/{request_id}/episode-requests", response_model=shapes.SummaryPage)
-    async def summaries(request_id: RequestId, limit: Limit200 = 50, cursor: Cursor = None) -> Response:
-        rows = visible(house, request_id).episodes
-        try:
-            shown, following = paging.page(rows, lambda each: each.id, limit, cursor)
-        except paging.BadCursorError as error:
-            raise bad_cursor(error) from error
-        return JSONResponse({"entries": [render.summary(each) for each in shown], "next_cursor": following})
+    @api.get(_PATH + "/{request_id}/episode-requests", response_model=pages.shape(shapes.SummaryShape))
+    async def summaries(request_id: RequestId, asked: Asked = summaries_wanted) -> Response:
+        found = visible(house, request_id).episodes
+        return pages.answer(found, lambda each: each.id, asked, render.summary)
 
 
-def _cancel(api: APIRouter, house: House) -> None:
+def add_cancel(api: APIRouter, house: House) -> None:
+    """Add the route that stops a request."""
+
     @api.post(_PATH + "/{request_id}/cancel", response_model=shapes.RequestDetail)
     async def cancel(request_id: RequestId) -> Response:
         found = visible(house, request_id)
@@ -132,4 +132,4 @@ def _cancel(api: APIRouter, house: House) -> None:
             house.desk.cancel(found)
         except AlreadyOverError as error:
             raise HTTPException(409, f"Experience request is already {error}") from error
-        return JSONResponse(_shown(house, render.request_detail(found, house.world.me)))
+        return JSONResponse(_whole(house, render.request_detail(found, house.world.me)))

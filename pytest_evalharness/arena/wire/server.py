@@ -18,6 +18,8 @@ from pytest_evalharness.arena.league.workers import Workers
 from pytest_evalharness.arena.league.world import World
 from pytest_evalharness.arena.wire.app import build
 from pytest_evalharness.arena.wire.connection import Protocol
+from pytest_evalharness.arena.wire.dialect import Name
+from pytest_evalharness.arena.wire.dialects import DIALECTS
 from pytest_evalharness.arena.wire.house import House
 from pytest_evalharness.base.clock import Clock
 
@@ -35,6 +37,7 @@ def furnish(
     faults: Faults,
     clock: Clock,
     pace: float,
+    dialect: Name,
     token: str,
 ) -> House:
     """Put everything the routes need into one place."""
@@ -42,10 +45,11 @@ def furnish(
     return House(
         world=world,
         desk=desk,
-        dispatcher=Dispatcher(desk, store, workers, pace, clock),
+        dispatcher=Dispatcher(desk, store, workers, pace, clock, scoring=dialect.scoring),
         workers=workers,
         faults=faults,
         clock=clock,
+        dialect=DIALECTS[dialect],
         token=token,
     )
 

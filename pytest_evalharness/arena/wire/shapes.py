@@ -159,13 +159,6 @@ class RoundDetailShape(RoundShape):
     results: list[StandingShape]
 
 
-class RoundPage(TypedDict):
-    """A page of rounds."""
-
-    entries: list[RoundShape]
-    next_cursor: str | None
-
-
 class RecentRoundShape(TypedDict):
     """A round in a leaderboard row."""
 
@@ -198,13 +191,6 @@ class PolicyVersionRow(TypedDict):
     policy_id: str
     player_id: str
     created_at: str
-
-
-class PolicyVersionPage(TypedDict):
-    """A page of the policy look-up."""
-
-    entries: list[PolicyVersionRow]
-    next_cursor: str | None
 
 
 class PolicyVersionDetail(PolicyVersionRow):
@@ -286,13 +272,6 @@ class SummaryShape(TypedDict):
     created_at: str
 
 
-class SummaryPage(TypedDict):
-    """A page of episodes."""
-
-    entries: list[SummaryShape]
-    next_cursor: str | None
-
-
 class RequestRow(TypedDict):
     """An experience request in a list."""
 
@@ -317,13 +296,6 @@ class RequestRow(TypedDict):
     created_at: str
     started_at: str | None
     completed_at: str | None
-
-
-class RequestPage(TypedDict):
-    """A page of experience requests."""
-
-    entries: list[RequestRow]
-    next_cursor: str | None
 
 
 class RequestDetail(RequestRow):

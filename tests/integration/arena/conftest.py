@@ -164,6 +164,20 @@ def shared_arena(founded: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     arena.stop()
 
 
+@pytest.fixture(scope="module")
+def launched() -> Iterator[Callable[..., Arena]]:
+    """Starts arenas that end with the module."""
+    running: list[Arena] = []
+
+    def starter(home: Path, *options: str) -> Arena:
+        running.append(launch(home, *options))
+        return running[-1]
+
+    yield starter
+    for each in running:
+        each.stop()
+
+
 @pytest.fixture
 def arena(shared_arena: Arena) -> Iterator[Arena]:
     """The module's arena, without faults before and after."""

@@ -1,0 +1,144 @@
+"""An episode as the routes of its artifacts see it, whether a request or a round asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import HTTPException
+
+from pytest_evalharness.arena.league.dispatch import order_of
+from pytest_evalharness.arena.league.records import Episode, State
+from pytest_evalharness.arena.league.referee import VARIANTS as GAME_VARIANTS
+from pytest_evalharness.arena.league.referee import Order, Recorded
+from pytest_evalharness.arena.league.world import Game, Round, Version
+from pytest_evalharness.arena.wire import render_requests as render
+from pytest_evalharness.arena.wire import shapes
+from pytest_evalharness.arena.wire.dialect import Said
+from pytest_evalharness.arena.wire.house import House
+from pytest_evalharness.arena.wire.refusals import not_found
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An episode: its row and its summary in today's words, and what it left."""
+
+    row: shapes.EpisodeShape
+    summary: shapes.SummaryShape
+    seats: tuple[Version, ...]
+    state: State
+    ticks: int | None
+    order: Order
+    results: Callable[[], dict[str, Any] | None]
+    ended_at: float | None
+    error: dict[str, Any] | None
+
+
+def of_request(house: House, each: Episode) -> Seen:
+    """An episode of a request."""
+    error: dict[str, Any] | None = None
+    if each.state is State.FAILED:
+        error = {"error_type": each.error_type, "message": each.error}
+        if each.blamed_seat is not None:
+            error["failed_policy_index"] = each.blamed_seat
+    return Seen(
+        row=render.episode(each, house.world.me),
+        summary=render.summary(each),
+        seats=each.seats,
+        state=each.state,
+        ticks=each.ticks,
+        order=order_of(each),
+        results=lambda: house.desk.results(each),
+        ended_at=each.completed_at,
+        error=error,
+    )
+
+
+def of_round(house: House, round_: Round, game: Game) -> Seen:
+    """An episode of a round."""
+    variant = round_.division.league.variant or ""
+    seats = [(version.player.key, version.build) for version in game.seats]
+    return Seen(
+        row=render.round_episode(round_, game, house.world.machine),
+        summary=render.round_summary(round_, game),
+        seats=game.seats,
+        state=State.COMPLETED,
+        ticks=game.ticks,
+        order=Order(GAME_VARIANTS[variant], seats, game.seed),
+        results=lambda: game.results,
+        ended_at=round_.completed_at,
+        error=None,
+    )
+
+
+def everything(house: House) -> Iterator[Seen]:
+    """All episodes, those of requests first."""
+    for request in house.desk.requests():
+        for each in request.episodes:
+            yield of_request(house, each)
+    for played in house.world.game_by_id.values():
+        yield of_round(house, *played)
+
+
+def find(house: House, episode_id: str) -> Seen:
+    """An episode by its id.
+
+    Raises:
+        HTTPException: 404.
+    """
+    episode = house.desk.episode(episode_id)
+    if episode is not None:
+        return of_request(house, episode)
+    played = house.world.game_by_id.get(episode_id)
+    if played is None:
+        raise not_found("Episode request")
+    return of_round(house, *played)
+
+
+def results_of(house: House, seen: Seen) -> Said:
+    """Its results.json, in the house's dialect.
+
+    Raises:
+        HTTPException: 404 if it has none.
+    """
+    results = seen.results() if seen.state is State.COMPLETED else None
+    if results is None:
+        raise not_found("Artifact")
+    return house.dialect.results(results)
+
+
+def error_of(seen: Seen) -> dict[str, Any]:
+    """Why it failed.
+
+    Raises:
+        HTTPException: 404 if it did not.
+    """
+    if seen.error is None:
+        raise not_found("Artifact")
+    return seen.error
+
+
+async def record(house: House, seen: Seen) -> Recorded:
+    """Play it again: logs are not kept, the same seed writes the same ones.
+
+    Raises:
+        HTTPException: 404 if it left none.
+    """
+    if seen.state is not State.COMPLETED:
+        raise not_found("Artifact")
+    return await house.workers.record(seen.order)
+
+
+def seat(house: House, episode_id: str, version_id: str, position: int) -> Seen:
+    """An episode of which the user may read this seat.
+
+    Raises:
+        HTTPException: 404 if this version does not sit there, 403 if it is somebody else's.
+    """
+    seen = find(house, episode_id)
+    if position >= len(seen.seats) or seen.seats[position].id != version_id:
+        raise not_found("Seat")
+    if not house.world.owned(seen.seats[position]):
+        raise HTTPException(403, "You can only read the logs of your own policies")
+    return seen
