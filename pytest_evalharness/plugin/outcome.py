@@ -41,6 +41,7 @@ class Tally:
     """What the controller has seen reported."""
 
     collected: set[str] = field(default_factory=set)
+    started: set[str] = field(default_factory=set)
     reported: set[str] = field(default_factory=set)
     failed: int = 0
     untrustworthy: int = 0
@@ -49,6 +50,7 @@ class Tally:
     usage: str = ""
     interrupted: bool = False
     missing: list[str] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
 
 
 TALLY = pytest.StashKey[Tally]()
@@ -229,6 +231,11 @@ class Counter:
         self.tally = tally_of(config)
 
     @pytest.hookimpl
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Note what began, here or in a worker."""
+        self.tally.started.add(str(nodeid))
+
+    @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count what a report says."""
         if report.when == "teardown":
@@ -258,28 +265,35 @@ class Counter:
         enough = most and self.tally.failed + self.tally.untrustworthy + self.tally.misused >= most
         if enough and status == pytest.ExitCode.INTERRUPTED:
             status = int(pytest.ExitCode.TESTS_FAILED)  # xdist calls it an interrupt when -x stops a run
-        session.exitstatus = settle(status, self.tally, self._policy())
+        stopped = bool(enough or session.shouldfail or session.shouldstop)
+        session.exitstatus = settle(status, self.tally, self._policy(), stopped=stopped)
 
     def _policy(self) -> str:
         run = existing_session(self.config)
         return str(run.settings["inconclusive"]) if run is not None else "exit"
 
 
-def settle(status: int, tally: Tally, policy: str) -> int:
-    """The exit code of a run. Pure.
+def settle(status: int, tally: Tally, policy: str, *, stopped: bool = False) -> int:
+    """The exit code of a run; notes in the tally which cases are missing, and which a stopped run did not get to.
 
     Args:
         status: pytest's own.
         tally: what was reported.
         policy: `exit`, `fail` or `pass`, for cases that cannot tell.
+        stopped: whether pytest was told to stop, as by -x: what had not begun then is nobody's loss.
     """
     misused = tally.usage or tally.misused
     forced = pytest.ExitCode.USAGE_ERROR if misused else pytest.ExitCode.INTERRUPTED
     if misused or tally.interrupted:
         return int(forced)
+    left = tally.collected - tally.reported
+    if status == pytest.ExitCode.INTERRUPTED:
+        tally.unfinished = sorted(left)
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         return status
-    tally.missing = sorted(tally.collected - tally.reported)
+    if stopped:
+        tally.unfinished = sorted(left - tally.started)
+    tally.missing = sorted(left.difference(tally.unfinished))
     if tally.failed:
         return int(pytest.ExitCode.TESTS_FAILED)
     if tally.untrustworthy or (status == pytest.ExitCode.OK and tally.missing):

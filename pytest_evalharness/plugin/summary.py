@@ -92,6 +92,7 @@ def build(config: pytest.Config, run: EvalSession, exit_code: int) -> Report:
         exit_code=exit_code,
         cases=config.stash[_COLLECTOR].cases(),
         missing=tuple(tally.missing),
+        unfinished=tuple(tally.unfinished),
         notices=run.all_notices,
         still_running=shown.still_running() if shown is not None and exit_code not in _SETTLED else (),
         settings=run.settings.as_plain(),

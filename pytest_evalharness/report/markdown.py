@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import markdown
-from pytest_evalharness.report.model import SCOPE, CaseReport, Report, remarks
+from pytest_evalharness.report.model import MANY, SCOPE, CaseReport, Report, remarks, unfinished_told
 
 _WIDE = 400
 _MARKS = {"passed": "✅", "failed": "❌", "inconclusive": "❔", "untrustworthy": "⛔", "skipped": "⏭️"}
@@ -32,6 +32,8 @@ def render(report: Report) -> str:
         if case.message:
             out += [f"- {markdown(case.nodeid, _WIDE)}: {markdown(case.headlines[0], _WIDE)}"]
     out += [f"- {markdown(nodeid, _WIDE)}: collected, and never reported" for nodeid in report.missing]
+    if report.unfinished:
+        out += [f"- {markdown(unfinished_told(report), _WIDE * MANY)}"]
     out += [f"- still running on the server: {markdown(request, _WIDE)}" for request in report.still_running]
     out += [f"- note: {markdown(notice, _WIDE)}" for notice in report.notices]
     return "\n".join(out).rstrip() + "\n"

@@ -10,6 +10,7 @@ from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
 
 SCHEMA = 1
+_WIDE = 300
 MANY = 4
 """An arm of so many requests is told as a whole; `results.json` lists every id."""
 SCOPE = "the effect in this field, not a league rank"
@@ -61,6 +62,7 @@ class Report:
 
     Attributes:
         missing: cases that were collected and never reported.
+        unfinished: cases that a run did not get to because it was told to stop: by -x, by a signal.
         notices: what a reader must know besides: overrides, an embedded league.
         still_running: requests that were posted and had not ended when the run did.
     """
@@ -74,6 +76,7 @@ class Report:
     notices: tuple[str, ...]
     settings: Mapping[str, Any]
     still_running: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
 
     @property
     def embedded(self) -> bool:
@@ -119,6 +122,7 @@ class Report:
             notices=tuple(data["notices"]),
             settings=data["settings"],
             still_running=tuple(data["still_running"]),
+            unfinished=tuple(data["unfinished"]),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -134,6 +138,7 @@ class Report:
             "missing": list(self.missing),
             "notices": list(self.notices),
             "still_running": list(self.still_running),
+            "unfinished": list(self.unfinished),
             "settings": dict(self.settings),
         }
 
@@ -189,6 +194,15 @@ def _of_another_family(family: Mapping[str, Any] | None) -> list[str]:
     if family["method"] == "none":
         return [f"posted with --eval-multiplicity none (run {family['run']}): its p-value is not adjusted"]
     return [f"judged in the family of {family['tested']} fixed when it was posted (run {family['run']})"]
+
+
+def unfinished_told(report: Report) -> str:
+    """What a stopped run did not get to, in one line; empty if it got to everything."""
+    if not report.unfinished:
+        return ""
+    shown = ", ".join(printable(nodeid, _WIDE) for nodeid in report.unfinished[:MANY])
+    rest = len(report.unfinished) - MANY
+    return f"not judged, the run was stopped before: {shown}{f' and {rest} more' if rest > 0 else ''}"
 
 
 def counts(cases: Sequence[CaseReport]) -> dict[str, int]:

@@ -44,6 +44,7 @@ def page(report: Report) -> Page:
         tally=tuple(counts(report.cases).items()),
         cases=cases,
         missing=_texts(report.missing),
+        unfinished=_texts(report.unfinished),
         notices=_texts(report.notices),
         still_running=_texts(report.still_running),
         settings=tuple((name, printable(value, _WIDE)) for name, value in sorted(report.settings.items())),

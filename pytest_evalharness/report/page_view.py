@@ -130,6 +130,7 @@ class Page:
     tally: tuple[tuple[str, int], ...]
     cases: tuple[CaseView, ...]
     missing: tuple[str, ...]
+    unfinished: tuple[str, ...]
     notices: tuple[str, ...]
     still_running: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report.model import SCOPE, CaseReport, Report, remarks, stratum_counts
+from pytest_evalharness.report.model import (
+    SCOPE,
+    CaseReport,
+    Report,
+    remarks,
+    stratum_counts,
+    unfinished_told,
+)
 
 _WIDE = 300
 
@@ -16,6 +23,8 @@ def lines(report: Report) -> Iterator[tuple[str, str]]:
         yield from _case(case)
     for nodeid in report.missing:
         yield "bad", f"{printable(nodeid, _WIDE)}: collected, and never reported"
+    if report.unfinished:
+        yield "unsure", unfinished_told(report)
     for notice in report.notices:
         yield "plain", f"note: {printable(notice, _WIDE)}"
     for request in report.still_running:

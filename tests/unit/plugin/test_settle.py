@@ -90,6 +90,26 @@ def test_zero_means_that_every_case_reported():
     assert found.missing == ["b"]
 
 
+@pytest.mark.parametrize(
+    ("status", "stopped", "missing", "unfinished"),
+    [
+        (1, True, ["lost"], ["later"]),  # -x: what had begun must report, what had not is nobody's loss
+        (1, False, ["later", "lost"], []),
+        (2, False, [], ["later", "lost"]),  # an interrupt, which breaks off what is under way
+        (3, False, [], []),
+    ],
+)
+def test_a_stopped_run_loses_only_what_had_begun(status, stopped, missing, unfinished):
+    found = Tally(collected={"a", "lost", "later"}, started={"a", "lost"}, reported={"a"}, failed=1)
+    assert settle(status, found, "exit", stopped=stopped) == status
+    assert (found.missing, found.unfinished) == (missing, unfinished)
+
+
+def test_a_stop_is_no_excuse_for_a_green_run():
+    found = Tally(collected={"a", "later"}, started={"a", "later"}, reported={"a"})
+    assert settle(0, found, "pass", stopped=True) == 11
+
+
 def test_without_eval_cases_nothing_changes():
     for status in range(7):
         assert settle(status, Tally(), "exit") == status

@@ -58,7 +58,7 @@ def written(report, case, compared, episodes):
                 case(result, nodeid=name),
                 case(spoilt, nodeid=name, outcome="untrustworthy", message=f"{name} "),
                 case(nodeid=name, outcome="error", message=f"{name} "),
-                run_id=name, server=name, missing=(name,), notices=(name,), still_running=(name,),
+                run_id=name, server=name, missing=(name,), unfinished=(name,), notices=(name,), still_running=(name,),
                 settings={"notes": name}, exit_code=11,
             )
         )  # fmt: skip
@@ -123,11 +123,12 @@ def test_every_state_of_a_run_has_its_place(report, case, compared):
     text = render(
         report(
             case(compared((15, 15))), case(outcome="skipped"), missing=("evals/x.py::test_gone",), notices=("overridden",),
-            still_running=("candidate keeper:v2 xreq_1",), exit_code=10,
+            unfinished=("evals/x.py::test_later",), still_running=("candidate keeper:v2 xreq_1",), exit_code=10,
         )
     )  # fmt: skip
     for told in (
         "cannot tell", "Collected, and never reported", "evals/x.py::test_gone", "overridden", "xreq_1",
+        "the run was stopped before", "evals/x.py::test_later",
         "What to do next", "the embedded league", "not a league rank", "skipped", "nothing judged",
     ):  # fmt: skip
         assert told in text

@@ -32,6 +32,7 @@ def written(report, case, compared, name):
             run_id=name,
             server=name,
             missing=(name,),
+            unfinished=(name,),
             notices=(name,),
             exit_code=11,
         )
@@ -93,11 +94,18 @@ def test_an_outcome_has_its_mark(report, case, compared, outcome, mark):
 def test_everything_worth_knowing_is_said(report, case, compared):
     old = compared(attempt=2, earlier=["worse (attempt 1)"], evidence_age_seconds=60.0)
     text = render(
-        report(case(old), missing=("evals/x.py::test_gone",), notices=("overridden",), exit_code=11)
+        report(
+            case(old),
+            missing=("evals/x.py::test_gone",),
+            unfinished=("evals/x.py::test_later",),
+            notices=("overridden",),
+            exit_code=11,
+        )
     )
     for told in (
         "Played on the embedded league", "not a league rank", "exit code 11", "untrustworthy: no evidence",
-        "collected, and never reported", "note: overridden", "worse \\(attempt 1\\)", "1 min old",
+        "collected, and never reported", "stopped before\\: evals/x\\.py\\:\\:test\\_later",
+        "note: overridden", "worse \\(attempt 1\\)", "1 min old",
     ):  # fmt: skip
         assert told in text
     assert text.endswith("\n")

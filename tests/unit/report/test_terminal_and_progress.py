@@ -37,6 +37,7 @@ def test_lines_are_printable_whatever_is_in_them(report, case, compared):
         case(compared(label=HOSTILE), nodeid=HOSTILE),
         case(nodeid=HOSTILE, outcome="error", message=HOSTILE),
         missing=(HOSTILE,),
+        unfinished=(HOSTILE,),
         notices=(HOSTILE,),
         exit_code=11,
     )
@@ -86,6 +87,13 @@ def test_what_never_reported_is_bad(report):
     assert ("bad", "evals/x.py::y: collected, and never reported") in lines(
         report(missing=("evals/x.py::y",))
     )
+
+
+def test_what_a_stopped_run_did_not_get_to_is_no_loss(report):
+    names = tuple(f"evals/x.py::y{i}" for i in range(6))
+    told = [line for line in lines(report(unfinished=names, exit_code=1)) if "evals/" in line[1]]
+    assert told == [("unsure", f"not judged, the run was stopped before: {', '.join(names[:4])} and 2 more")]
+    assert not [line for line in lines(report(exit_code=1)) if "stopped before" in line[1]]
 
 
 # ----------------------------------------------------------------- progress
