@@ -6,7 +6,9 @@ from pytest_evalharness.arena.game.config import parse_config
 from pytest_evalharness.arena.game.match import SeatEntry, play
 from pytest_evalharness.arena.game.scoring import Scoring
 
-SEATS = [SeatEntry(f"p{seat}", build) for seat, build in enumerate(["keeper-1", "rival-3"] + ["aurora-5"] * 6)]
+SEATS = [
+    SeatEntry(f"p{seat}", build) for seat, build in enumerate(["keeper-1", "rival-3"] + ["aurora-5"] * 6)
+]
 
 
 def both(config, seats=SEATS, seed=7):
