@@ -6,7 +6,7 @@ closes their connection. So a process broke only if it ended with an error while
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -102,7 +102,7 @@ class PlayerStatus:
         return [player.to_json() for player in self.players]
 
     @classmethod
-    def from_json(cls, data: list[Mapping[str, Any]]) -> PlayerStatus:
+    def from_json(cls, data: Sequence[Mapping[str, Any]]) -> PlayerStatus:
         """What `to_json` gave."""
         return cls(tuple(PlayerEnd.from_json(player) for player in data))
 

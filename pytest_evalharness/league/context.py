@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.events import EventLog
+from pytest_evalharness.league.own_records import SAMPLE
 from pytest_evalharness.observatory.client import Observatory
 
 
@@ -22,3 +23,5 @@ class Context:
     stop: threading.Event
     revalidate: Callable[[], None]
     """Raises if the frozen field has changed; called right before a POST."""
+    deep: int | None = SAMPLE
+    """In so many games of an arm the tested policy's own records are read; None for all."""

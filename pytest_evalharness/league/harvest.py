@@ -10,19 +10,17 @@ from typing import Any
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
+from pytest_evalharness.episodes.error_info import Blame, blame_of, read_error_info
+from pytest_evalharness.episodes.results import SeatResults, read_results
 from pytest_evalharness.errors import EvalHarnessError
-from pytest_evalharness.league.attribution import BLAMES_A_PLAYER, COMPLETED
+from pytest_evalharness.league.attribution import COMPLETED
+from pytest_evalharness.league.own_records import Looking, OwnRecords
 from pytest_evalharness.league.records import EpisodeRecord, SeatedAs
 from pytest_evalharness.observatory.client import Observatory
 from pytest_evalharness.observatory.models import EpisodeRow, ExperienceRequestDetail
 from pytest_evalharness.observatory.requests import LATE_SECONDS
 
 _AT_ONCE = 8
-_KEPT_RESULTS = (
-    "scores", "win", "kills", "tasks", "imposter", "crew", "vote_players", "vote_skip", "vote_timeout",
-    "connect_timeout", "disconnect_timeout", "ticks",
-)  # fmt: skip
-"""The per-seat lists of `results.json`, and the length where it tells one; names are left out because players choose them."""
 
 
 def harvest(
@@ -32,15 +30,33 @@ def harvest(
     stop: threading.Event,
     *,
     clock: Clock,
+    looking: Looking | None = None,
+    deep: int | None = 0,
 ) -> dict[str, Any] | None:
-    """An ended request as plain data, or None if `stop` was set before everything was read."""
+    """An ended request as plain data, or None if `stop` was set before everything was read.
+
+    Args:
+        observatory: the client.
+        detail: the request.
+        heartbeat: called now and then, so that nobody takes this process for dead.
+        stop: ends the harvest.
+        clock: tells how long results may be late.
+        looking: reads what is optional; None leaves all of it out.
+        deep: in so many played games, the first ones, the tested policy's own records are read too; None for all.
+    """
     records: list[dict[str, Any]] = []
+    played = [row.id for row in detail.episodes if str(row.status) == COMPLETED]
+    looked_into = frozenset(played[:deep])
+
+    def record_of(row: EpisodeRow) -> EpisodeRecord | None:
+        if stop.is_set():
+            return None
+        return episode_record(observatory, row, late, looking, deep=row.id in looked_into)
+
     # One window for all results: every episode has ended by now, so what is late is late for all of them at once.
     late = Deadline.after(clock, LATE_SECONDS)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="evalharness-harvest") as pool:
-        for record in pool.map(
-            lambda row: None if stop.is_set() else episode_record(observatory, row, late), detail.episodes
-        ):
+        for record in pool.map(record_of, detail.episodes):
             if record is None:
                 return None
             records.append(asdict(record))
@@ -58,10 +74,33 @@ def harvest(
     }
 
 
-def episode_record(observatory: Observatory, row: EpisodeRow, late: Deadline) -> EpisodeRecord:
-    """One episode with its results; those that are late are waited for until the deadline."""
+def episode_record(
+    observatory: Observatory,
+    row: EpisodeRow,
+    late: Deadline,
+    looking: Looking | None = None,
+    *,
+    deep: bool = False,
+) -> EpisodeRecord:
+    """One episode with its results; those that are late are waited for until the deadline.
+
+    Args:
+        observatory: the client.
+        row: the episode as its request lists it.
+        late: until when results may come.
+        looking: reads what is optional; None leaves all of it out.
+        deep: whether the tested policy's own records are among that.
+    """
     finished = str(row.status) == COMPLETED
-    results = observatory.episode_results(row.id, late_seconds=max(0.0, late.remaining)) if finished else None
+    told = observatory.episode_results(row.id, late_seconds=max(0.0, late.remaining)) if finished else None
+    read = read_results(told) if told else None
+    results = dict(read.kept) if read is not None else None
+    blamed = (
+        row.failed_policy_index if row.failed_policy_index is not None else _blamed(observatory, row, late)
+    )
+    own = OwnRecords()
+    if looking is not None and (finished or (blamed is None and blame_of(row.error_type) is Blame.PLAYER)):
+        own = looking.read(row, None if results is None else SeatResults(results), deep=deep)
     return EpisodeRecord(
         id=row.id,
         status=str(row.status),
@@ -71,21 +110,27 @@ def episode_record(observatory: Observatory, row: EpisodeRow, late: Deadline) ->
             SeatedAs(p.position, p.policy_version_id, p.kind, p.is_filler) for p in row.participants
         ),
         config=row.game_config,
-        results={key: results[key] for key in _KEPT_RESULTS if key in results} if results else None,
-        failed_seat=_failed_seat(observatory, row, late),
+        results=results or None,
+        failed_seat=blamed,
+        coworld_version=row.coworld_version,
+        malformed=read.malformed if read is not None else (),
+        players=own.players,
+        adviser=own.adviser,
+        ballots=own.ballots,
+        last_words=own.last_words,
+        untold=own.untold,
     )
 
 
-def _failed_seat(observatory: Observatory, row: EpisodeRow, late: Deadline) -> int | None:
-    """The seat that a failed episode's error blames: its row tells it, or the error's own file, or nobody does.
+def _blamed(observatory: Observatory, row: EpisodeRow, late: Deadline) -> int | None:
+    """The seat that the error's own file blames, where the row leaves it open; None if nobody is named.
 
     Who is not given that file judges the cause as unknown: the games that were played are worth more than this one's.
     """
-    if row.failed_policy_index is not None or row.error_type not in BLAMES_A_PLAYER:
-        return row.failed_policy_index
+    if blame_of(row.error_type) is not Blame.PLAYER:
+        return None
     try:
         info = observatory.episode_error_info(row.id, late_seconds=max(0.0, late.remaining))
+        return None if info is None else read_error_info(info).failed_seat
     except EvalHarnessError:
         return None
-    told = (info or {}).get("failed_policy_index")
-    return told if isinstance(told, int) and not isinstance(told, bool) else None

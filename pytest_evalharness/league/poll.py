@@ -10,6 +10,7 @@ from pytest_evalharness.errors import ArmStalled, EvalHarnessError, ServerUnreac
 from pytest_evalharness.league.arms import Arm
 from pytest_evalharness.league.context import Context
 from pytest_evalharness.league.harvest import harvest
+from pytest_evalharness.league.own_records import Looking
 from pytest_evalharness.league.plan import Budgets
 from pytest_evalharness.ledger.leases import Lease
 from pytest_evalharness.ledger.states import BlockState
@@ -116,9 +117,18 @@ class Poller:
         self.lease.heartbeat(None)
 
     def _harvest(self, detail: ExperienceRequestDetail) -> None:
-        context = self.context
+        context, tested = self.context, self.arm.tested_seat
+        version = self.arm.seats[tested].policy_version_id
+        # Of pairs, which are requests of one game each, the first few are looked into.
+        deep = None if context.deep is None else max(0, context.deep - self.lease.block.position)
         evidence = harvest(
-            context.observatory, detail, self.lease.heartbeat, context.stop, clock=context.clock
+            context.observatory,
+            detail,
+            self.lease.heartbeat,
+            context.stop,
+            clock=context.clock,
+            looking=Looking(context.observatory, tested, version, context.clock),
+            deep=deep,
         )
         if evidence is not None:
             self.lease.finish(evidence)

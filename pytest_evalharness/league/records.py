@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
+from pytest_evalharness.episodes.player_status import PlayerStatus
+from pytest_evalharness.episodes.results import SeatResults
 from pytest_evalharness.league.attribution import attribution
 from pytest_evalharness.league.blocks import BlockSpec
 from pytest_evalharness.league.copies import distinct
@@ -21,9 +23,6 @@ class Outcome(StrEnum):
     WIN = "win"
     LOSS = "loss"
     MISSING = "missing"
-
-
-_TIMEOUTS = ("connect_timeout", "disconnect_timeout")
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,14 @@ class EpisodeRecord:
 
     Attributes:
         failed_seat: the seat that the service blames for a failure, if it names one.
+        coworld_version: the game's version, where the episode's row tells it.
+        malformed: keys of its results that are not as they should be, and were left out.
+        players: what became of each seat's process, plain data of `PlayerStatus`; None where nothing tells.
+        adviser: how often the tested policy's adviser decided and how often the policy did without, by `Telemetry`'s names;
+            None where its telemetry was not read.
+        ballots: the tested seat's own votes, where its records tell those that the game counted; else None.
+        last_words: the error report at the end of the tested seat's log, if that was read and ends with one.
+        untold: artifact → why it was not read, of those that were asked for.
     """
 
     id: str
@@ -52,11 +59,34 @@ class EpisodeRecord:
     config: Mapping[str, Any] | None
     results: Mapping[str, Any] | None
     failed_seat: int | None = None
+    coworld_version: str | None = None
+    malformed: tuple[str, ...] = ()
+    players: Sequence[Mapping[str, Any]] | None = None
+    adviser: Mapping[str, int] | None = None
+    ballots: Sequence[int] | None = None
+    last_words: str = ""
+    untold: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EpisodeRecord:
         """A record as it was journalled."""
-        return cls(**{**data, "participants": tuple(SeatedAs(**seat) for seat in data["participants"])})
+        participants = tuple(SeatedAs(**seat) for seat in data["participants"])
+        return cls(**{**data, "participants": participants, "malformed": tuple(data.get("malformed", ()))})
+
+    @cached_property
+    def told(self) -> SeatResults:
+        """Its results, seat by seat; without results everything in them is nothing."""
+        return SeatResults(self.results or {})
+
+    @cached_property
+    def status_of_players(self) -> PlayerStatus | None:
+        """What became of the players' processes; None where nothing tells."""
+        return None if self.players is None else PlayerStatus.from_json(self.players)
+
+    def crashed(self, seat: int) -> bool | None:
+        """Whether a seat's process ended with an error while the game went on; None where that cannot be told."""
+        status = self.status_of_players
+        return None if status is None else status.crashed(seat)
 
     def outcome(self, seat: int) -> Outcome:
         """Win, loss or missing.
@@ -66,39 +96,24 @@ class EpisodeRecord:
         blame = attribution(self, seat)
         if blame is not None:
             return Outcome.LOSS if blame.is_loss else Outcome.MISSING
-        return Outcome.WIN if self._entry("win", seat) else Outcome.LOSS
+        return Outcome.WIN if self.told.won(seat) else Outcome.LOSS
 
     @property
     def anyone_dropped(self) -> bool:
         """Whether a connection timeout is told of any seat."""
-        lists = [(self.results or {}).get(key) or [] for key in _TIMEOUTS]
-        return any(any(values) for values in lists if isinstance(values, list))
-
-    def dropped(self, seat: int) -> bool:
-        """Whether a seat never connected, or lost its connection for good."""
-        return any(self.count(key, seat) for key in _TIMEOUTS)
+        return bool(self.told.timed_out)
 
     def count(self, key: str, seat: int) -> int:
         """A seat's entry in one of the per-seat counters of `results.json`; 0 where there is no sensible one."""
-        value = self._entry(key, seat)
-        return int(value) if isinstance(value, int) and value > 0 else 0
-
-    def _entry(self, key: str, seat: int) -> Any:
-        values = (self.results or {}).get(key)
-        return values[seat] if isinstance(values, list) and seat < len(values) else None
+        return self.told.count(key, seat)
 
     def score(self, seat: int) -> float | None:
         """The seat's score; only `results.json` has one per seat. None where it holds no finite number."""
-        value = self._entry("scores", seat)
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        return float(value) if number else None
+        return self.told.score(seat)
 
     def role(self, seat: int) -> str | None:
         """The role the seat really played, or None where the results name none."""
-        crew, imposter = self.count("crew", seat), self.count("imposter", seat)
-        if crew == imposter:
-            return None
-        return "imposter" if imposter else "crew"
+        return self.told.role(seat)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Lease:
 
     def __init__(self, **block):
         self.block = SimpleNamespace(
-            block_id="b", arm_key="a", running_at=None, token="evh-1", created_at=900.0, **block
+            block_id="b", arm_key="a", position=0, running_at=None, token="evh-1", created_at=900.0, **block
         )
         self.state = self.block.state
         self.steps = []
@@ -46,7 +46,7 @@ def driver(make):
     def build(observatory, *, stop=False, **block):
         context = SimpleNamespace(
             observatory=SimpleNamespace(**observatory), clock=HandClock(), stop=threading.Event(),
-            events=SimpleNamespace(append=lambda *_, **__: None),
+            events=SimpleNamespace(append=lambda *_, **__: None), deep=0,
         )  # fmt: skip
         if stop:
             context.stop.set()

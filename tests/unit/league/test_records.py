@@ -68,10 +68,10 @@ def test_everybody_lost_without_any_timeout(played):
     assert played(win=NOBODY).outcome(0) is Outcome.LOSS
 
 
-def test_a_timeout_in_a_game_that_somebody_won_changes_nothing(played):
+def test_a_timeout_voids_a_game_whoever_is_said_to_have_won_it(played):
     crew = [role == "crew" for role in ROLES]
-    assert played(win=crew, disconnect_timeout=ONE).outcome(0) is Outcome.WIN
-    assert played(win=crew, disconnect_timeout=OTHER).outcome(0) is Outcome.WIN
+    assert played(win=crew, disconnect_timeout=ONE).outcome(0) is Outcome.LOSS
+    assert played(win=crew, disconnect_timeout=OTHER).outcome(0) is Outcome.MISSING
     assert played(win=[not won for won in crew], disconnect_timeout=ONE).outcome(0) is Outcome.LOSS
 
 
