@@ -55,6 +55,13 @@ def pytest_seconds(folder: Path, *words: str) -> float:
     return time.perf_counter() - began
 
 
+def seconds(words: list[str]) -> float:
+    """Seconds of one process."""
+    began = time.perf_counter()
+    subprocess.run(words, capture_output=True, check=True)
+    return time.perf_counter() - began
+
+
 def journal_costs(evidence: dict) -> None:
     """One arm of 100 episodes through all its states, against writing its evidence to a file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -86,6 +93,7 @@ def journal_costs(evidence: dict) -> None:
 
 def main() -> None:
     """Print every figure."""
+    said("processors, and processes that want one now", f"{os.cpu_count()}, {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "test_case.py").write_text(CASE)
@@ -96,6 +104,7 @@ def main() -> None:
         said("a comparison of 2 x 100 games, played on the embedded league", f"{first:.2f} s")
         said("the same command again: read, judged, all reports written", f"{again:.2f} s")
         said("  of which beyond a pytest process with one empty test", f"{again - plain:.2f} s")
+        said("  as a multiple of that process", f"{again / plain:.1f}x")
         home = folder / ".evalharness"
         with Ledger.open(home, clock=SystemClock(), owner=Owner.current("bench", "")) as ledger:
             runs = [run for run in ledger.runs.newest_first() if ledger.judged_in(run.id)]
@@ -108,6 +117,21 @@ def main() -> None:
             size = len(json.dumps(content))
             said("its evidence exported", f"{exported:.2f} s, {size / 1e6:.2f} MB")
             said("its evidence verified", f"{verified:.2f} s")
+            show = [
+                sys.executable,
+                "-m",
+                "pytest_evalharness.cli",
+                "runs",
+                "show",
+                runs[0].id,
+                "--home",
+                str(home),
+            ]
+            shown, bare = (
+                min(seconds(words) for _ in range(3)) for words in (show, [sys.executable, "-c", ""])
+            )
+            said("evalharness runs show", f"{shown:.2f} s")
+            said("  of which beyond a Python process that does nothing", f"{shown - bare:.2f} s")
             (comparison,) = content["comparisons"]
             journal_costs(comparison["blocks"]["candidate"][0]["evidence"])
         assert re.fullmatch(r"[0-9a-f]{64}", content["sha256"])

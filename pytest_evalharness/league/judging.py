@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.league.arms import BASELINE, CANDIDATE, SIDES
@@ -63,7 +64,11 @@ class Case:
 
     def found(self) -> list[Finding]:
         """What speaks against believing it, the counts left aside."""
-        return findings(self.frozen.arms, self.records, aa=self.plan.aa, paired=self.paired)
+        return list(self._findings)
+
+    @cached_property
+    def _findings(self) -> tuple[Finding, ...]:
+        return tuple(findings(self.frozen.arms, self.records, aa=self.plan.aa, paired=self.paired))
 
     @property
     def paired(self) -> bool:
@@ -76,35 +81,50 @@ class Case:
         Args:
             others: the p-values of the other claims that were tested together; None outside of a family.
         """
-        plan, records, seat = self.plan, self.records, self.plan.tested_seat
-        found = self.found()
+        plan, found, read = self.plan, self.found(), self._counted
+        checked = ("seats", "seeds") if self.paired else ("seats",)
+        return judge(
+            plan.declaration,
+            read.candidate,
+            read.baseline,
+            found,
+            verified=tuple(name for name in checked if Reason(name) not in {one.reason for one in found}),
+            pairs=Pairs.of(read.turns) if self.paired else None,
+            turns=read.turns,
+            scores=read.scores,
+            look=self.look,
+            unplanned_looks=self.unplanned_looks,
+            others=others,
+            beside=_beside(plan, read.candidate, read.baseline),
+            aa=plan.aa,
+        )
+
+    @cached_property
+    def _counted(self) -> _Counted:
+        """What the records say of the tested seat; a case is judged several times, and its records are large."""
+        records, seat = self.records, self.plan.tested_seat
         outcomes = [records[side].outcomes(seat) for side in (CANDIDATE, BASELINE)]
         counted = counts_of(outcomes, paired=self.paired)
         candidate, baseline = (
             records[side].evidence(self.frozen.arms[side].label, seat, counts)
             for side, counts in zip((CANDIDATE, BASELINE), counted, strict=True)
         )
-        turns = turns_of(outcomes)
         scores = [
             records[side].scores(seat, counts)
             for side, counts in zip((CANDIDATE, BASELINE), counted, strict=True)
         ]
-        checked = ("seats", "seeds") if self.paired else ("seats",)
-        return judge(
-            plan.declaration,
-            candidate,
-            baseline,
-            found,
-            verified=tuple(name for name in checked if Reason(name) not in {one.reason for one in found}),
-            pairs=Pairs.of(turns) if self.paired else None,
-            turns=turns,
-            scores=None if scores[0] is None or scores[1] is None else (scores[0], scores[1]),
-            look=self.look,
-            unplanned_looks=self.unplanned_looks,
-            others=others,
-            beside=_beside(plan, candidate, baseline),
-            aa=plan.aa,
-        )
+        told = None if scores[0] is None or scores[1] is None else (scores[0], scores[1])
+        return _Counted(candidate, baseline, turns_of(outcomes), told)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Both arms' numbers, and the tested seat's games side by side with its scores."""
+
+    candidate: ArmEvidence
+    baseline: ArmEvidence
+    turns: tuple[Turn, ...]
+    scores: tuple[list[float], list[float]] | None
 
 
 def _beside(plan: ComparisonPlan, candidate: ArmEvidence, baseline: ArmEvidence) -> list[Finding]:

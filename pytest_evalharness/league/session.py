@@ -239,6 +239,8 @@ class LeagueSession:
 
     def _gone(self) -> str:
         """Why the embedded server is no more, seen here or written down by the controller; empty while it may answer."""
+        if self._observatory is None:
+            return ""  # nothing was asked of it, so nobody waits for it
         from pytest_evalharness.observatory.embedded import told_failure
 
         if self._embedded is not None:

@@ -18,8 +18,6 @@ from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.files import write_atomic
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import ServerUnreachable
-from pytest_evalharness.net.errors import NetError
-from pytest_evalharness.net.transport import Limits, Transport
 
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 5.0
@@ -274,6 +272,9 @@ def await_health(api: str, clock: Clock, *, home: Path | None = None) -> None:
     Raises:
         ServerUnreachable: it did not start, or did not answer in time.
     """
+    from pytest_evalharness.net.errors import NetError
+    from pytest_evalharness.net.transport import Limits, Transport
+
     # The address was listening before the server existed, so a refusal means that it will not come: few tries.
     limits = Limits(read=_READY_SECONDS, total=_READY_SECONDS, tries=_TRIES)
     root = api.removesuffix("/api")
@@ -298,6 +299,9 @@ def serving(home: Path, clock: Clock) -> str | None:
         clock: for the one try.
     """
     import yaml
+
+    from pytest_evalharness.net.errors import NetError
+    from pytest_evalharness.net.transport import Limits, Transport
 
     try:
         told = yaml.safe_load((home / "credentials" / "credentials.yaml").read_text(encoding="utf-8"))

@@ -1,5 +1,6 @@
 """A field that is frozen once, looked at again before a POST, and frozen anew if it moved on before anything was sent."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from pytest_evalharness.errors import FieldUnavailable
 from pytest_evalharness.league.freeze import Freezer
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.ownership import Owner
+from pytest_evalharness.observatory.models import PolicyVersion
 from pytest_evalharness.verdict.claim import Declaration
 
 
@@ -122,3 +124,71 @@ def test_a_fresh_attempt_draws_other_seeds(freezer, plan, monkeypatch):
     again = freezer("run-2")
     monkeypatch.setattr("pytest_evalharness.league.freeze.no_longer_live", lambda roster, _: roster.opponents)
     assert not set(seeds_of(again.freeze(paired, "case", fresh=True))) & set(drawn)
+
+
+class Owned(League):
+    """A league in which the account owns two versions, each with a number of its own."""
+
+    asked = 0
+
+    def policy_versions(self, name=None, version=None, **_):
+        self.asked += 1
+        known = [PolicyVersion(id=f"id-{self.owner}-{n}", name="bot", version=n) for n in (1, 2)]
+        return [one for one in known if one.name == name and version in {None, one.version}]
+
+    owner = "ann"
+
+
+@pytest.fixture
+def account(tmp_path, make):
+    """Freezes the same plan for an account, as another process would; the server's calls are counted."""
+    opened = []
+
+    def freeze(owner, run_id, *, finish=True, **changes):
+        league = Owned([make.membership(f"ply_{i}", f"rival-{i}", 1) for i in range(9)])
+        league.owner = owner
+        ledger = Ledger.open(tmp_path, clock=SystemClock(), owner=Owner.current(run_id))
+        opened.append(ledger)
+        ledger.start_run(run_id, {})
+        runner = Freezer(ledger, lambda: league, SystemClock(), run_id, account=owner)
+        frozen = runner.freeze(make.plan(division="div_1", **changes), "case", fresh=False)
+        if finish:
+            for key in frozen.comparison.arms.values():
+                for block in ledger.blocks(key):
+                    with ledger.acquire(block.block_id) or nullcontext() as lease:
+                        if lease is not None:
+                            lease.begin_post()
+                            lease.posted(f"x-{key}")
+                            lease.finish({"episodes": []})
+        return frozen.comparison.id, league.asked
+
+    yield freeze
+    for ledger in opened:
+        ledger.close()
+
+
+def test_a_finished_comparison_of_numbered_versions_is_found_without_the_server(account):
+    first, asked = account("ann", "run-1")
+    assert asked > 0
+    assert account("ann", "run-2") == (first, 0)
+
+
+def test_one_that_is_not_finished_is_resolved_again(account):
+    first, _ = account("ann", "run-1", finish=False)
+    again, asked = account("ann", "run-2", finish=False)
+    assert again == first
+    assert asked > 0
+
+
+def test_the_same_labels_of_another_account_are_other_policies(account):
+    first, _ = account("ann", "run-1")
+    other, asked = account("bob", "run-2")
+    assert other != first
+    assert asked > 0
+
+
+def test_another_question_about_known_versions_is_resolved_again(account):
+    first, _ = account("ann", "run-1")
+    other, asked = account("ann", "run-2", ticks=9_000)
+    assert other != first
+    assert asked > 0
