@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from _pytest.capture import CaptureManager
     from _pytest.terminal import TerminalReporter
 
-_EVERY_TERMINAL = 2.0
-_EVERY_LOG = 30.0
 _TAIL_SECONDS = 0.2
 
 
@@ -25,14 +23,16 @@ class Progress:
 
     def __init__(self, config: pytest.Config, run: EvalSession) -> None:
         from pytest_evalharness.base.events import EventReader
-        from pytest_evalharness.report.progress import Crowds
+        from pytest_evalharness.report.progress import Narrator
 
         self.config = config
         self.run = run
         self.reader = EventReader(run.events.path)
-        self.quiet = getattr(config.option, "verbose", 0)  # absent under -p no:terminal
-        self._crowds = Crowds()
-        self._last_counts: dict[str, float] = {}
+        verbose = getattr(config.option, "verbose", 0)  # absent under -p no:terminal
+        reporter = self._reporter
+        self._narrator = Narrator(
+            quiet=max(0, -verbose), interactive=reporter is not None and bool(reporter.isatty)
+        )
         self._seen: list[dict[str, Any]] = []
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -56,26 +56,18 @@ class Progress:
 
     def show(self) -> None:
         """Print what is new."""
-        from pytest_evalharness.report import progress
-
         with self._busy:
             events = list(self.reader.new())
-            lines = [
-                progress.line(event)
-                for event in events
-                if self._crowds.wanted(event) and self._wanted(event, progress.is_change(event))
-            ]
+            lines = list(self._narrator.lines(events, time.monotonic()))
             self._note(events)
-        if any(lines):
-            self._print([text for text in lines if text])
+        if lines:
+            self._print(lines)
 
     def still_running(self) -> tuple[str, ...]:
         """The requests that were posted and that the same command goes on with; after a wedge it does not."""
-        from pytest_evalharness.report.progress import open_requests
+        from pytest_evalharness.report.progress import still_running
 
-        if any(event.get("what") == "wedged" for event in self._seen):
-            return ()
-        return tuple(open_requests(self._seen))
+        return still_running(self._seen)
 
     def _note(self, events: list[dict[str, Any]]) -> None:
         self._seen += events
@@ -84,29 +76,6 @@ class Progress:
                 tally_of(self.config).collected.add(str(event["id"]))
             elif event.get("kind") == "notice" and event.get("text") not in self.run.notices:
                 self.run.notices.append(str(event["text"]))
-
-    def _wanted(self, event: dict[str, Any], change: bool) -> bool:  # noqa: FBT001 - a fact about the event
-        if self.quiet <= -2:  # noqa: PLR2004 - -qq
-            return False
-        if change:
-            return True
-        what = event.get("what")
-        if what == "ended":  # these come a share at a time
-            return self.quiet >= 0
-        if what != "outage" and (self.quiet < 0 or what != "progress"):
-            return False
-        key = f"{event.get('key')} {what}"
-        now = time.monotonic()
-        pause = _EVERY_TERMINAL if self._interactive and what == "progress" else _EVERY_LOG
-        if now - self._last_counts.get(key, -pause) < pause:
-            return False
-        self._last_counts[key] = now
-        return True
-
-    @property
-    def _interactive(self) -> bool:
-        reporter = self._reporter
-        return reporter is not None and bool(reporter.isatty)
 
     @property
     def _reporter(self) -> TerminalReporter | None:

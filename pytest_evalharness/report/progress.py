@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_evalharness.base.text import printable
@@ -31,6 +31,9 @@ _SENTENCES_OF_MANY = {
 }
 _SHARES = 4
 """Lines that tell how far an arm of many requests has come."""
+_EVERY_TERMINAL = 2.0
+_EVERY_LOG = 30.0
+_SILENT = 2
 
 
 class Crowds:
@@ -54,6 +57,51 @@ class Crowds:
         if what in {"finished", "progress"} or (key, what) in self._told:
             return False
         self._told.add((key, what))
+        return True
+
+
+class Narrator:
+    """Chooses which events become lines, and how often a count that moves is told again.
+
+    Args:
+        quiet: 0 tells everything, 1 changes of state only, 2 nothing.
+        interactive: whether a terminal shows the lines: a log gets fewer of them.
+    """
+
+    def __init__(self, *, quiet: int = 0, interactive: bool = False) -> None:
+        self._quiet = quiet
+        self._pause = _EVERY_TERMINAL if interactive else _EVERY_LOG
+        self._crowds = Crowds()
+        self._last: dict[str, float] = {}
+
+    def lines(self, events: Iterable[Mapping[str, Any]], now: float) -> Iterator[str]:
+        """The lines of some events.
+
+        Args:
+            events: what is new, oldest first.
+            now: seconds on a clock that never jumps.
+        """
+        for event in events:
+            if self._crowds.wanted(event) and self._wanted(event, now):
+                text = line(event)
+                if text:
+                    yield text
+
+    def _wanted(self, event: Mapping[str, Any], now: float) -> bool:
+        if self._quiet >= _SILENT:
+            return False
+        if is_change(event):
+            return True
+        what = event.get("what")
+        if what == "ended":  # these come a share at a time
+            return not self._quiet
+        if what != "outage" and (self._quiet or what != "progress"):
+            return False
+        key = f"{event.get('key')} {what}"
+        pause = self._pause if what == "progress" else _EVERY_LOG
+        if now - self._last.get(key, -pause) < pause:
+            return False
+        self._last[key] = now
         return True
 
 
@@ -98,6 +146,13 @@ def _counts(event: Mapping[str, Any]) -> str:
         f"{number} {printable(word)}" for word, number in sorted(counts.items()) if word != "completed"
     )
     return f"{done} of {total} episodes have ended" + (f" ({rest})" if rest else "")
+
+
+def still_running(events: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What the same command goes on with: open requests, and none after a wedge, which it does not wait for again."""
+    if any(event.get("what") == "wedged" for event in events):
+        return ()
+    return tuple(open_requests(events))
 
 
 def open_requests(events: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -1,7 +1,7 @@
 import pytest
 
 from pytest_evalharness.report import progress
-from pytest_evalharness.report.progress import open_requests
+from pytest_evalharness.report.progress import Narrator, open_requests, still_running
 from pytest_evalharness.report.terminal import lines
 
 HOSTILE = "\x1b]0;title\x07\n\u202eEvil\r"
@@ -209,6 +209,31 @@ def test_an_interrupted_run_tells_what_still_runs_and_how_to_go_on(report):
     assert any("still running on the server: candidate a:v1 xreq_1" in line for line in told)
     assert any("the same command goes on" in line for line in told)
     assert all(line.isprintable() for line in told)
+
+
+def test_after_a_wedge_nothing_is_gone_on_with():
+    posted = [arm_event("posted", "a", "xreq_1"), arm_event("posted", "b", "xreq_2")]
+    assert len(still_running(posted)) == 2
+    assert still_running([*posted, arm_event("wedged", "a", "xreq_1")]) == ()
+
+
+# ------------------------------------------------------------ which, and how often
+
+
+def counted(done):
+    return event("progress", key="k", counts={"completed": done}, total=30)
+
+
+@pytest.mark.parametrize(("interactive", "seconds"), [(True, [0, 2, 4, 6, 8]), (False, [0])])
+def test_a_terminal_is_told_a_moving_count_more_often_than_a_log(interactive, seconds):
+    narrator = Narrator(interactive=interactive)
+    assert [at for at in range(10) if list(narrator.lines([counted(at)], at))] == seconds
+
+
+@pytest.mark.parametrize(("quiet", "count"), [(0, 4), (1, 3), (2, 0)])
+def test_how_quiet_it_is(quiet, count):
+    events = [event("posted"), counted(3), event("outage"), event("finished"), {"kind": "case"}]
+    assert len(list(Narrator(quiet=quiet).lines(events, 0.0))) == count
 
 
 # ---------------------------------------------------- arms of many requests
