@@ -17,6 +17,8 @@ PAGE_LEAGUE = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
 """The league that the runbook names; `--eval-league` chooses another."""
 LARGEST_REQUEST = 100
 """The service plays at most this many episodes a request."""
+DIALECTS = ("current", "2026-06")
+"""The generations of the league's API that the embedded league can speak."""
 
 
 class Origin(StrEnum):
@@ -313,6 +315,13 @@ SETTINGS: tuple[Setting, ...] = (
         None,
         "let the embedded league's games take their time: 1 is 24 ticks a second",
         metavar="X",
+    ),
+    Setting(
+        "arena_dialect",
+        _choice(*DIALECTS),
+        DIALECTS[0],
+        "which generation of the league's API the embedded one speaks",
+        metavar="|".join(DIALECTS),
     ),
     Setting(
         "arena_fault",

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from pytest_evalharness.settings import BY_KEY
+from pytest_evalharness.settings import BY_KEY, DIALECTS
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _STOP_SECONDS = 15.0  # the server gives itself five once it serves; before that it founds its world
@@ -44,6 +44,12 @@ def add_to(commands: Any) -> None:
         help="let games take their time: 24 ticks a second, X times as fast",
     )
     serve.add_argument(
+        "--dialect",
+        choices=DIALECTS,
+        default=DIALECTS[0],
+        help="which generation of the league's API it speaks (%(default)s)",
+    )
+    serve.add_argument(
         "--fault",
         action="append",
         default=[],
@@ -67,7 +73,7 @@ def run(parsed: argparse.Namespace) -> int:
         str(parsed.port),
         "--exit-with-stdin",
     ]
-    command += ["--seed", str(parsed.seed)]
+    command += ["--seed", str(parsed.seed), "--dialect", parsed.dialect]
     if parsed.pace is not None:
         command += ["--pace", str(parsed.pace)]
     for fault in parsed.fault:
@@ -128,7 +134,9 @@ def greet(line: str) -> None:
         api, credentials = told["api"], told["credentials"]
     except (ValueError, KeyError, TypeError):
         return  # it did not start, and has said why on standard error
-    print(f"The embedded league (seed {told.get('seed')}) serves {api}   (Ctrl-C ends it)")
+    dialect = told.get("dialect", DIALECTS[0])
+    spoken = "" if dialect == DIALECTS[0] else f", API as of {dialect}"
+    print(f"The embedded league (seed {told.get('seed')}{spoken}) serves {api}   (Ctrl-C ends it)")
     print(f"  export SOFTMAX_CONFIG_DIR={credentials}")
     print(f"  pytest evals/ --eval-server={api} --candidate=keeper:v2 --baseline=keeper:v1")
     print(f"  NO_PROXY=127.0.0.1 coworld xp-request list --mine --server {api}", flush=True)

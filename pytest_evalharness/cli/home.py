@@ -96,8 +96,10 @@ def connected(run: RunRecord, home: Path) -> Iterator[Observatory]:
         if kind == EMBEDDED:
             root = serving(home / "arena", clock) or ""
             if not root:
-                pace = run.info.get("settings", {}).get("arena_pace")
-                started = EmbeddedServer(home, seed=int(seed), pace=pace)
+                asked = run.info.get("settings", {})
+                started = EmbeddedServer(
+                    home, seed=int(seed), pace=asked.get("arena_pace"), dialect=asked.get("arena_dialect")
+                )
                 started.start()
                 root = started.api
             # The embedded server has its own token; one meant for a hosted league must not be sent to it.

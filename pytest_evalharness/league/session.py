@@ -117,6 +117,7 @@ class LeagueSession:
                 seed=self.settings["arena_seed"],
                 pace=self.settings["arena_pace"],
                 faults=self.settings["arena_fault"],
+                dialect=self.settings["arena_dialect"],
             )
         return self._embedded
 

@@ -38,15 +38,23 @@ class EmbeddedServer:
         seed: the league's seed.
         pace: 1 plays in real time, None as fast as possible.
         faults: fault specs for tests.
+        dialect: which generation of the API it speaks; its own choice if None.
     """
 
     def __init__(
-        self, home: Path, *, seed: int, pace: float | None = None, faults: Sequence[str] = ()
+        self,
+        home: Path,
+        *,
+        seed: int,
+        pace: float | None = None,
+        faults: Sequence[str] = (),
+        dialect: str | None = None,
     ) -> None:
         self.home = home / "arena"
         self.seed = seed
         self._pace = pace
         self._faults = tuple(faults)
+        self._dialect = dialect
         self._socket: socket.socket | None = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._port = int(self._socket.getsockname()[1])
         self._process: subprocess.Popen[str] | None = None
@@ -106,6 +114,8 @@ class EmbeddedServer:
             command += ["--pace", str(self._pace)]
         for fault in self._faults:
             command += ["--fault", fault]
+        if self._dialect is not None:
+            command += ["--dialect", self._dialect]
         with (self.home / "server.log").open("ab") as log:
             self._log_begin = log.tell()
             # A session of its own: Ctrl-C is for us, and we end the server by closing its standard input.

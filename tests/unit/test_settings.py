@@ -3,9 +3,11 @@ import re
 
 import pytest
 
+from pytest_evalharness.arena.wire.dialect import Name
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.settings import (
     BY_KEY,
+    DIALECTS,
     PAGE_LEAGUE,
     SETTINGS,
     Kind,
@@ -50,6 +52,7 @@ SAMPLES = {
     "queue_budget": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),
     "arena_seed": (("0", "1", "2"), ("-1", "x")),
     "arena_pace": (("1", "0.5", "20"), ("0", "-1", "inf", "nan", "fast")),
+    "arena_dialect": (("2026-06", "current", "2026-06"), ("2026-07", "", "Current")),
     "arena_fault": ((["a", "b"], "c", "d\ne"), (["a", ""],)),
 }
 every_setting = pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
@@ -66,6 +69,10 @@ def as_read(setting, raw):
     if setting.kind is Kind.REPEATED:
         return tuple(raw) if isinstance(raw, list) else tuple(re.split(r"[,\n]", raw))
     return setting.parse(raw)
+
+
+def test_the_dialects_are_those_that_the_embedded_league_speaks():
+    assert tuple(Name) == DIALECTS
 
 
 def test_there_is_a_sample_of_every_setting():

@@ -23,8 +23,10 @@ def run(*arguments, **words):
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("nonsense",), ("arena",), ("arena", "serve", "--port", "many"), ("demo", "--no-such")]
-)
+    "arguments",
+    [(), ("nonsense",), ("arena",), ("arena", "serve", "--port", "many"), ("arena", "serve", "--dialect", "2026-07"),
+     ("demo", "--no-such")],
+)  # fmt: skip
 def test_usage_errors_exit_with_4_and_name_the_help(arguments):
     result = run(*arguments)
     assert result.returncode == 4
@@ -77,7 +79,18 @@ def test_the_demo_takes_a_fresh_folder(tmp_path):
 def serving(tmp_path):
     """`evalharness arena serve` in a process group of its own, and the lines it greets with."""
     process = subprocess.Popen(
-        [*COMMAND, "arena", "serve", "--port", "0", "--home", str(tmp_path / "arena"), "--pace"],
+        [
+            *COMMAND,
+            "arena",
+            "serve",
+            "--port",
+            "0",
+            "--home",
+            str(tmp_path / "arena"),
+            "--pace",
+            "--dialect",
+            "2026-06",
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -93,6 +106,7 @@ def serving(tmp_path):
 def test_serving_greets_with_what_to_type_and_ends_in_order(serving):
     process, greeting = serving
     api = greeting[0].split("serves ")[1].split()[0]
+    assert "(seed 2026, API as of 2026-06)" in greeting[0]
     assert "export SOFTMAX_CONFIG_DIR=" in greeting[1]
     assert f"--eval-server={api}" in greeting[2]
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
