@@ -294,6 +294,13 @@ SETTINGS: tuple[Setting, ...] = (
         metavar="exit|fail|pass",
     ),
     Setting(
+        "junit_properties",
+        _choice("all", "suite", "none"),
+        "all",
+        "our properties in the JUnit file: `all`, those of the suite (strict schemas allow no others), or `none`",
+        metavar="all|suite|none",
+    ),
+    Setting(
         "total_budget",
         _seconds,
         None,

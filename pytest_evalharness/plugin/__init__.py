@@ -13,6 +13,7 @@ pytest_plugins = (
     "pytest_evalharness.plugin.fixtures",
     "pytest_evalharness.plugin.summary",
     "pytest_evalharness.plugin.github",
+    "pytest_evalharness.plugin.junit",
     "pytest_evalharness.plugin.reruns",
     "pytest_evalharness.plugin.workers",
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_evalharness.plugin.junit import junit_of
 from pytest_evalharness.plugin.outcome import tally_of
 from pytest_evalharness.plugin.session import is_worker
 
@@ -27,7 +28,7 @@ class Reruns:
         if str(report.outcome) == "rerun":
             self.again.add(report.nodeid)
         over = report.when == "teardown" and report.nodeid in self.again
-        xml = self._xml() if over and report.nodeid in tally_of(self.config).collected else None
+        xml = junit_of(self.config) if over and report.nodeid in tally_of(self.config).collected else None
         known = self._open(xml, report)
         yield
         if xml is None:
@@ -36,12 +37,6 @@ class Reruns:
         ordered = xml.node_reporters_ordered
         written = known if known is not None else ordered[-1] if ordered else None
         ordered[:] = [one for one in ordered if one is not written]
-
-    def _xml(self) -> Any:
-        """What collects the file's test cases; None without one."""
-        from _pytest.junitxml import xml_key
-
-        return self.config.stash.get(xml_key, None)
 
     def _open(self, xml: Any, report: pytest.TestReport) -> Any:
         """The test case that a report belongs to, if it has begun."""

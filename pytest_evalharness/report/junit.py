@@ -1,11 +1,20 @@
-"""The properties that a JUnit testcase carries: a fixed, short vocabulary, exact strings only. Pure."""
+"""The properties that a JUnit file carries: a fixed, short vocabulary, exact strings only. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_evalharness.report.model import MANY, SCOPE, requests_told, stratum_counts
+from pytest_evalharness.report.model import (
+    MANY,
+    OUTCOMES,
+    SCOPE,
+    CaseReport,
+    counts,
+    requests_told,
+    stratum_counts,
+)
+from pytest_evalharness.verdict.words import Verdict
 
 PREFIX = "evalharness."
 _EFFECT = (
@@ -57,6 +66,31 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         for hidden in _EFFECT:
             values[hidden] = None  # nothing is said about an effect that cannot be believed
     return [(PREFIX + name, _word(value)) for name, value in values.items()]
+
+
+def suite_properties(
+    head: Mapping[str, object],
+    cases: Sequence[CaseReport],
+    *,
+    missing: Sequence[str],
+    unfinished: Sequence[str],
+) -> list[tuple[str, str]]:
+    """A run's properties, in a fixed order; one that did not bring every case to its end names the others.
+
+    Args:
+        head: what the run is: its id, its server, its exit code.
+        cases: those that reported.
+        missing: those that never did.
+        unfinished: those that a stopped run did not get to.
+    """
+    outcomes = counts(cases)
+    judged = [str(result["judgement"]["verdict"]) for case in cases for result in case.results]
+    told: list[tuple[str, object]] = [*head.items(), ("cases", len(cases))]
+    told += [(f"outcome.{word}", outcomes.get(word, 0)) for word in OUTCOMES]
+    told += [(f"verdict.{word}", judged.count(word)) for word in Verdict]
+    told += [("missing", nodeid) for nodeid in missing]
+    told += [("unfinished", nodeid) for nodeid in unfinished]
+    return [(PREFIX + name, str(value)) for name, value in told]
 
 
 def _requests(ids: Sequence[str]) -> str:

@@ -17,6 +17,8 @@ SCOPE = "the effect in this field, not a league rank"
 NOT_RUN = "not run: no credentials (a pull request from a fork has no secrets)"
 CANNOT_TELL = 10
 UNTRUSTWORTHY = 11
+OUTCOMES = ("passed", "failed", "inconclusive", "untrustworthy", "not_run", "skipped", "error")
+"""What may become of a case."""
 EXIT_WORDS = {
     0: "every claim was met",
     1: "a claim was not met, or a test failed",

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_evalharness.league.family import Method
 from pytest_evalharness.league.records import Outcome
-from pytest_evalharness.report.model import SCHEMA
+from pytest_evalharness.report.model import OUTCOMES, SCHEMA
 from pytest_evalharness.verdict import judgement, pooled_judgement, words
 from pytest_evalharness.verdict.claim import Declaration
 from tests.docs.conftest import ROOT
@@ -71,6 +71,10 @@ def test_no_object_takes_a_field_that_is_not_named():
 )
 def test_its_words_are_those_of_the_code(path, enum):
     assert set(words_of(*path)) == {one.value for one in enum}
+
+
+def test_its_outcomes_are_those_of_the_code():
+    assert tuple(words_of("case", "properties", "outcome")) == OUTCOMES
 
 
 def test_its_versions_and_fields_are_those_of_the_code():

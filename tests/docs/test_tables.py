@@ -17,7 +17,7 @@ from pytest_evalharness.errors import ConditionNotMet, Inconclusive, Untrustwort
 from pytest_evalharness.league import layouts
 from pytest_evalharness.league.seats import layout
 from pytest_evalharness.plugin import fixtures, marks
-from pytest_evalharness.report.junit import properties
+from pytest_evalharness.report.junit import properties, suite_properties
 from pytest_evalharness.report.model import EXIT_WORDS
 from pytest_evalharness.settings import BY_KEY
 from pytest_evalharness.stats import difference, paired_power, power, sequential_power
@@ -136,6 +136,18 @@ def test_every_junit_property_is_described(pages):
     judged["declaration"] = {"claim": "better", "rule": "score"}
     made = properties({"judgement": judged, "plan": {"server": ""}, "attempt": 1}, "")
     assert named == {name for name, _ in made} | {"evalharness.outcome"}
+
+
+def test_every_property_of_a_suite_is_described(pages):
+    rows = pages["docs/reference/files.md"].table("suite property")
+    named = [name for row in rows for name in re.findall(r"`([^`]+)`", row[0])]
+    made = suite_properties(
+        {"run": "", "server": "", "exit_code": 0}, (), missing=("a", "b"), unfinished=("c",)
+    )
+    # Of a whole vocabulary only the first word is shown.
+    kinds = [".".join(name.split(".")[:2]) for name, _ in made]
+    assert [".".join(name.split(".")[:2]) for name in named] == list(dict.fromkeys(kinds))
+    assert {name for name in named if name.count(".") > 1} <= {name for name, _ in made}
 
 
 # -------------------------------------------------------------- statistics

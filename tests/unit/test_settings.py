@@ -47,6 +47,7 @@ SAMPLES = {
     "unproven_builds": (("allow", "refuse", "allow"), ("", "yes", "Allow")),
     "multiplicity": (("holm", "none", "holm"), ("Holm", "bonferroni", "")),
     "inconclusive": (("exit", "fail", "pass"), ("ignore", "", "Exit")),
+    "junit_properties": (("all", "suite", "none"), ("case", "", "All")),
     "total_budget": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),
     "stall_grace": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),
     "queue_budget": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),
