@@ -390,7 +390,10 @@ class Settings:
 
 
 def resolve(
-    options: Callable[[str], Any], environment: Mapping[str, str], ini: Callable[[str], str | None]
+    options: Callable[[str], Any],
+    environment: Mapping[str, str],
+    ini: Callable[[str], str | None],
+    defaults: Mapping[str, Any] | None = None,
 ) -> Settings:
     """Resolve every setting by the one precedence.
 
@@ -398,11 +401,15 @@ def resolve(
         options: a key to what the command line said: None if nothing, a string, a list of strings, or True.
         environment: environment variables.
         ini: a key to what the ini file said, or None.
+        defaults: a key to what stands where nobody said anything, for a command with defaults of its own.
 
     Raises:
         UsageError: a value cannot be read; the message names the place it came from.
     """
-    return Settings({s.key: _resolve_one(s, options, environment, ini) for s in SETTINGS})
+    own = defaults or {}
+    return Settings(
+        {s.key: _resolve_one(s, options, environment, ini, own.get(s.key, s.default)) for s in SETTINGS}
+    )
 
 
 def _resolve_one(
@@ -410,6 +417,7 @@ def _resolve_one(
     options: Callable[[str], Any],
     environment: Mapping[str, str],
     ini: Callable[[str], str | None],
+    default: Any,
 ) -> Resolved:
     given = options(setting.key)
     if given is not None and given is not False and given != []:
@@ -420,7 +428,7 @@ def _resolve_one(
     written = ini(setting.key)
     if written:
         return Resolved(_read(setting, _split(setting, written), f"ini key {setting.ini}"), Origin.INI)
-    return Resolved(setting.default, Origin.DEFAULT)
+    return Resolved(default, Origin.DEFAULT)
 
 
 def _split(setting: Setting, raw: str) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pytest_evalharness.cli.project import find_project
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.settings import EMBEDDED, resolve
+from pytest_evalharness.settings import EMBEDDED, Settings, resolve
 
 if TYPE_CHECKING:
     from pytest_evalharness.ledger.journal import Ledger
@@ -25,14 +26,36 @@ def add_home(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--home",
         metavar="DIR",
-        help="the folder of the ledger and of every run (EVALHARNESS_HOME, or .evalharness)",
+        help="the folder of the ledger and of every run (EVALHARNESS_HOME, ini evalharness_home, or .evalharness)",
     )
 
 
 def home_of(parsed: argparse.Namespace) -> Path:
-    """The home that was named, by option or environment."""
-    settings = resolve({"home": parsed.home}.get, os.environ, lambda _: None)
-    return Path(settings["home"]).absolute()
+    """The home that was named, by option, environment or ini file; else the usual one in the project's root folder.
+
+    Raises:
+        UsageError: a setting, or the ini file, cannot be read.
+    """
+    return resolved({"home": parsed.home}.get)[1]
+
+
+def resolved(
+    options: Callable[[str], Any], defaults: Mapping[str, Any] | None = None
+) -> tuple[Settings, Path]:
+    """A command's settings by the one precedence, and its home: the one that pytest has in the same project.
+
+    Args:
+        options: a setting's key to what the command line said, or None.
+        defaults: the command's own defaults.
+
+    Raises:
+        UsageError: a setting, or the ini file, cannot be read.
+    """
+    here = Path.cwd()
+    project = find_project(here)
+    settings = resolve(options, os.environ, project.keys.get, defaults)
+    base = here if settings.commanded("home") else project.root  # what is typed is meant from here
+    return settings, (base / settings["home"]).absolute()
 
 
 @contextmanager

@@ -273,3 +273,15 @@ def test_a_variable_that_is_no_setting_is_named_with_a_suggestion():
     assert told == [
         "the environment variable EVALHARNESS_CANDIATE is no setting and was ignored; did you mean EVALHARNESS_CANDIDATE?"
     ]
+
+
+def test_a_command_may_have_defaults_of_its_own():
+    own = {"notes": "eval.py"}
+    assert resolve({}.get, {}, lambda _: None, own)["notes"] == "eval.py"
+    assert not resolve({}.get, {}, lambda _: None, own).commanded("notes")
+    for settings in (
+        resolve({"notes": "mine"}.get, {}, lambda _: None, own),
+        resolve({}.get, {"EVALHARNESS_NOTES": "mine"}, lambda _: None, own),
+        resolve({}.get, {}, {"notes": "mine"}.get, own),
+    ):
+        assert settings["notes"] == "mine"

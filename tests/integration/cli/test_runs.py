@@ -55,6 +55,24 @@ def test_the_home_may_come_from_the_environment(book, monkeypatch, capsys):
     assert "run-1" in capsys.readouterr().out
 
 
+def test_the_home_of_a_project_is_the_one_that_pytest_has_there(book, tmp_path, monkeypatch, capsys):
+    book.run("run-1")
+    below = tmp_path / "evals"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nevalharness_home = home\n")
+    assert main(["runs", "ls"]) == 0
+    assert "run-1" in capsys.readouterr().out
+    monkeypatch.setenv("EVALHARNESS_HOME", "elsewhere")
+    assert main(["runs", "ls"]) == 0
+    assert f"no folder {tmp_path / 'elsewhere'}" in capsys.readouterr().out
+    assert main(["runs", "ls", "--home", "../home"]) == 0  # what is typed is meant from here
+    assert "run-1" in capsys.readouterr().out
+    (tmp_path / "pytest.ini").write_text("[pytest\n")
+    assert main(["runs", "ls"]) == 4
+    assert "pytest.ini cannot be read" in capsys.readouterr().err
+
+
 def test_what_others_wrote_steers_no_terminal(book, command):
     book.server = "embedded:\x1b[31m"
     book.run("run\x1b[2J", book.one("t.py::test[\x1b]0;title\x07]", (28, 15)))
