@@ -222,6 +222,7 @@ def _league(
     """The runner, with the settings of the run that it goes on with; and what shows how far it has come."""
     from pytest_evalharness.base.clock import SystemClock
     from pytest_evalharness.base.events import EventLog, EventReader
+    from pytest_evalharness.league.local_builds import BuildSources
     from pytest_evalharness.league.run import LeagueRun, RunOptions
     from pytest_evalharness.report import progress
 
@@ -245,6 +246,7 @@ def _league(
         queue_budget=float(asked.get("queue_budget") or 7200.0),
         stall_grace=asked.get("stall_grace"),
         total_budget=asked.get("total_budget"),
+        builds=BuildSources.of(asked.get, folder=Path.cwd(), home=home),
     )
     league = LeagueRun(
         ledger=ledger,

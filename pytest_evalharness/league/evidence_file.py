@@ -14,10 +14,12 @@ from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.pool_result import judge_cases
+from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.ledger.journal import Ledger, extended_side
 from pytest_evalharness.ledger.keys import digest
+from pytest_evalharness.ledger.proofs import BUILDS
 from pytest_evalharness.ledger.records import Comparison, RecordedVerdict
 from pytest_evalharness.ledger.states import BlockState
 from pytest_evalharness.verdict.judgement import Judgement
@@ -187,7 +189,10 @@ def _case(
     }
     looks = [look for look in data["looks"] if look["looked_at"] <= data["judged_at"]]
     unplanned = sum(look["position"] is None for look in looks)
-    return Case(plan, Frozen(Roster.from_json(frozen["roster"]), arms), records, read, unplanned)
+    # What was found about the builds after this verdict was no part of it either.
+    builds = [Provenance.from_json(one) for one in frozen.get(BUILDS, ()) if one["at"] <= data["judged_at"]]
+    told = Frozen(Roster.from_json(frozen["roster"]), arms, builds=builds[-1] if builds else None)
+    return Case(plan, told, records, read, unplanned)
 
 
 def _differences(path: str, written: Any, computed: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,13 +14,18 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import DeclarationChanged, EvalHarnessError, FieldUnavailable
 from pytest_evalharness.league.arms import SIDES, Arm, build_arm
 from pytest_evalharness.league.blocks import BlockSpec
-from pytest_evalharness.league.builds import require_different
+from pytest_evalharness.league.build_check import BuildCheck
+from pytest_evalharness.league.local_builds import BuildSources
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration, require_own_arms
+from pytest_evalharness.league.provenance import Conclusion, Provenance
 from pytest_evalharness.league.roster import Roster, division_of, no_longer_live, resolve_field
 from pytest_evalharness.ledger.journal import Ledger, extended_side
 from pytest_evalharness.ledger.keys import arm_key, digest
+from pytest_evalharness.ledger.proofs import BUILDS
 from pytest_evalharness.ledger.records import ArmSpec, Comparison
+from pytest_evalharness.verdict.evidence import Finding
+from pytest_evalharness.verdict.words import Reason
 
 if TYPE_CHECKING:
     from pytest_evalharness.observatory.client import Observatory
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.observatory.resolve import ResolvedPolicy
 
 _ROSTER_SECONDS = 120.0
+_PRIVATE = Conclusion.NOT_VISIBLE
 _Found = TypeVar("_Found")
 
 
@@ -37,11 +43,20 @@ class Frozen:
 
     Attributes:
         comparison: its row in the journal; None for a preview, which writes nothing down.
+        builds: what was found last about its builds; None where an older release froze it.
     """
 
     roster: Roster
     arms: Mapping[str, Arm]
     comparison: Comparison | None = None
+    builds: Provenance | None = None
+
+    def caveats(self, name: str = "") -> list[Finding]:
+        """What a reader must know of the builds beside a trustworthy verdict; `name` is that of the configuration."""
+        if self.builds is None or not (self.builds.unproven or self.builds.conclusion is _PRIVATE):
+            return []
+        reason = Reason.BUILDS_UNPROVEN if self.builds.unproven else Reason.IMAGE_NOT_VISIBLE
+        return [Finding(reason, ", ".join(part for part in (name, self.builds.because) if part))]
 
 
 class Freezer:
@@ -54,6 +69,7 @@ class Freezer:
         run_id: the run.
         account: whose token asks, as the server knows it; None where that is not known, so that nothing is answered
             from the ledger alone.
+        sources: where to learn of builds beside the server; nowhere if left out.
     """
 
     def __init__(
@@ -64,12 +80,14 @@ class Freezer:
         run_id: str,
         *,
         account: str | None = None,
+        sources: BuildSources | None = None,
     ) -> None:
         self._ledger = ledger
         self._connect = connect
         self._clock = clock
         self._run_id = run_id
         self._account = account
+        self._check = BuildCheck(ledger, clock, run_id, sources or BuildSources())
         self._live: dict[tuple[str, str], list[Membership]] = {}
         self._divisions: dict[str, str] = {}
         self._validated: set[str] = set()
@@ -86,12 +104,15 @@ class Freezer:
         comparison = None if fresh else self._answered(plan)
         if comparison is not None:
             return frozen_of(comparison, comparison.frozen or {})
-        policies = self._builds(plan)
-        comparison = self._agree(_asked(plan, _versions(policies)), case, fresh=fresh)
+        policies = self._policies(plan)
+        asked = _asked(plan, _versions(policies))
+        builds = self._check.of(plan, policies, self._proved(asked))
+        comparison = self._agree(asked, case, fresh=fresh)
         if comparison.frozen is None:
             roster, arms = self._seated(plan, policies, self._looks_before(comparison))
-            frozen = {"roster": roster.to_json(), "arms": {side: arm.to_json() for side, arm in arms.items()}}
+            frozen = _laid_down(roster, arms, builds)
             comparison = self._ledger.freeze(comparison.id, frozen, _specs(plan, roster, arms))
+        comparison = self._strengthened(comparison, [builds])
         assert comparison.frozen is not None
         return frozen_of(comparison, comparison.frozen)
 
@@ -108,20 +129,26 @@ class Freezer:
         if comparison is not None:
             return strata_of(comparison, comparison.frozen or {})
         policies = {
-            label: policy for known in self._each(plan, self._builds) for label, policy in known.items()
+            label: policy for known in self._each(plan, self._policies) for label, policy in known.items()
         }
-        comparison = self._agree(_asked(plan, _versions(policies)), case, fresh=fresh)
+        asked = _asked(plan, _versions(policies))
+        proved = self._proved(asked)
+        builds = self._each(plan, lambda part: self._check.of(part, policies, proved))
+        comparison = self._agree(asked, case, fresh=fresh)
         if comparison.frozen is None:
             look = self._looks_before(comparison)
-            seated = self._each(plan, lambda part: (part, *self._seated(part, policies, look)))
-            specs = [_specs(part, roster, arms) for part, roster, arms in seated]
-            require_own_arms(plan, [_bodies(arms) for _, _, arms in seated])
+            seated = self._each(plan, lambda part: self._seated(part, policies, look))
+            require_own_arms(plan, [_bodies(arms) for _, arms in seated])
             strata = [
-                {"roster": roster.to_json(), "arms": {side: arm.to_json() for side, arm in arms.items()}}
-                for _, roster, arms in seated
+                _laid_down(roster, arms, one) for (roster, arms), one in zip(seated, builds, strict=True)
             ]
-            laid = {f"{side}.{i}": spec for i, pair in enumerate(specs) for side, spec in pair.items()}
+            laid = {
+                f"{side}.{i}": spec
+                for i, (part, pair) in enumerate(zip(plan.plans, seated, strict=True))
+                for side, spec in _specs(part, *pair).items()
+            }
             comparison = self._ledger.freeze(comparison.id, {"strata": strata}, laid)
+        comparison = self._strengthened(comparison, builds)
         assert comparison.frozen is not None
         return strata_of(comparison, comparison.frozen)
 
@@ -137,7 +164,32 @@ class Freezer:
         if versions is None:
             return None
         comparison = self._ledger.latest(_asked(plan, versions))
-        return comparison if comparison is not None and self._ledger.complete(comparison.id) else None
+        if comparison is None or not self._ledger.complete(comparison.id):
+            return None
+        parts = [plan] if isinstance(plan, ComparisonPlan) else plan.plans
+        found = [_builds_of(told) for told in _parts_of(comparison)]
+        accepted = all(self._check.accepts(part, one) for part, one in zip(parts, found, strict=True))
+        return comparison if accepted else None
+
+    def _proved(self, asked: Mapping[str, Any]) -> list[Provenance]:
+        """Every proof that attempts at a question have left, the latest first."""
+        found = [
+            _builds_of(told)
+            for attempt in reversed(self._ledger.attempts(asked))
+            for told in _parts_of(attempt)
+        ]
+        return [one for one in found if one is not None and one.different]
+
+    def _strengthened(self, comparison: Comparison, builds: Sequence[Provenance]) -> Comparison:
+        """The comparison with what is known of its builds now, where less was known when it was frozen."""
+        for number, (told, now) in enumerate(zip(_parts_of(comparison), builds, strict=True)):
+            then = _builds_of(told)
+            if then is None or (then.unproven and not now.unproven):
+                frozen = self._ledger.proofs.add(
+                    comparison.id, number, now.to_json(), known=len(told.get(BUILDS, ()))
+                )
+                comparison = replace(comparison, frozen=frozen)
+        return comparison
 
     def _agree(self, asked: dict[str, Any], case: str, *, fresh: bool) -> Comparison:
         """Declare what is asked, and find or begin the attempt that answers it."""
@@ -165,9 +217,11 @@ class Freezer:
         Raises:
             EvalHarnessError: as `freeze`.
         """
-        policies = self._builds(plan)
+        policies = self._policies(plan)
+        builds = self._check.of(plan, policies, self._proved(_asked(plan, _versions(policies))), preview=True)
         roster = resolve_field(self._connect(), plan, self._clock)
-        return Frozen(roster, {side: build_arm(plan, side, roster, policies) for side in SIDES})
+        arms = {side: build_arm(plan, side, roster, policies) for side in SIDES}
+        return Frozen(roster, arms, builds=builds)
 
     def preview_pool(self, plan: PoolPlan) -> list[Frozen]:
         """Each configuration as it would be frozen now; nothing is written down.
@@ -240,13 +294,6 @@ class Freezer:
 
     # ------------------------------------------------------------ resolving
 
-    def _builds(self, plan: ComparisonPlan) -> dict[str, ResolvedPolicy]:
-        """The versions of a plan: different builds, unless one build is to meet itself."""
-        policies = self._policies(plan)
-        if not plan.aa:
-            require_different(plan, policies)
-        return policies
-
     def _policies(self, plan: ComparisonPlan) -> dict[str, ResolvedPolicy]:
         """Every pinned label as a version: an owned policy, or a live member of the league."""
         policies = {label: self.policy(label, plan) for label in _labels(plan)}
@@ -314,7 +361,31 @@ class Freezer:
 
 def frozen_of(comparison: Comparison, told: Mapping[str, Any]) -> Frozen:
     """What was frozen for two arms."""
-    return Frozen(Roster.from_json(told["roster"]), arms_of(told), comparison)
+    return Frozen(Roster.from_json(told["roster"]), arms_of(told), comparison, _builds_of(told))
+
+
+def _laid_down(roster: Roster, arms: Mapping[str, Arm], builds: Provenance) -> dict[str, Any]:
+    """What is frozen for two arms."""
+    return {
+        "roster": roster.to_json(),
+        "arms": {side: arm.to_json() for side, arm in arms.items()},
+        BUILDS: [builds.to_json()],
+    }
+
+
+def _parts_of(comparison: Comparison) -> list[dict[str, Any]]:
+    """What is frozen for each configuration of a pool, or for the only two arms; nothing before it is."""
+    told = comparison.frozen
+    if told is None:
+        return []
+    parts: list[dict[str, Any]] = told.get("strata", [told])
+    return parts
+
+
+def _builds_of(told: Mapping[str, Any]) -> Provenance | None:
+    """What was found last about two arms' builds; None if nothing was."""
+    found = told.get(BUILDS)
+    return Provenance.from_json(found[-1]) if found else None
 
 
 def arms_of(told: Mapping[str, Any]) -> dict[str, Arm]:

@@ -95,7 +95,7 @@ class Case:
             look=self.look,
             unplanned_looks=self.unplanned_looks,
             others=others,
-            beside=_beside(plan, read.candidate, read.baseline),
+            beside=[*_beside(plan, read.candidate, read.baseline), *self.frozen.caveats()],
             aa=plan.aa,
         )
 
@@ -187,6 +187,7 @@ def concluded(
         roster=case.frozen.roster,
         records=case.records,
         arms=case.frozen.arms,
+        builds=case.frozen.builds,
         attempt=comparison.attempt,
         earlier=earlier(ledger, comparison),
         elsewhere=elsewhere(ledger, comparison),

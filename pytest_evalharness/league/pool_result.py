@@ -72,12 +72,19 @@ class PoolResult(Claimed[PooledJudgement]):
         return f"--eval-num {max(each, asked)} asks again with more games in each configuration ({told})"
 
     def _arm_lines(self) -> list[str]:
-        return [
+        arms = [
             f"{side:<15}: {printable(name)}: {printable(arm.label)}, {requests_told(arm.request_ids)}"
             for name, result in self.strata.items()
             for side, arm in zip(SIDES, (result.candidate, result.baseline), strict=True)
         ]
 
+        builds = [
+            f"{'builds':<15}: {printable(name)}: {line}"
+            for name, result in self.strata.items()
+            if result.builds is not None
+            for line in result.builds.summary()
+        ]
+        return arms + builds
     def __repr__(self) -> str:
         """The whole verdict in one line: what a bare assert shows."""
         return self.in_one_line()
@@ -125,7 +132,16 @@ def judge_cases(
         trust=found,
         verified=("seats",) if seats_hold else (),
         others=others,
-        beside=[Finding(Reason.ONE_SEED, name) for name, part in plan.strata if part.one_seed],
+        beside=[
+            *(Finding(Reason.ONE_SEED, name) for name, part in plan.strata if part.one_seed),
+            *(one for name, case in zip(plan.names, cases, strict=True) for one in case.frozen.caveats(name)),
+            *(
+                Finding(one.reason, f"{name}: {one.detail}", one.arm, one.episodes)
+                for name, case in zip(plan.names, cases, strict=True)
+                for one in case.remarkable
+            ),
+        ],
+        checks=together([(name, case.checks) for name, case in zip(plan.names, cases, strict=True)]),
         unplanned_looks=max(case.unplanned_looks for case in cases),
         aa=plan.aa,
     )
@@ -162,7 +178,13 @@ def concluded_pool(
         alone=alone,
         strata={
             name: ABResult(
-                name, case.plan, case.judge(), case.frozen.roster, case.records, arms=case.frozen.arms
+                name,
+                case.plan,
+                case.judge(),
+                case.frozen.roster,
+                case.records,
+                arms=case.frozen.arms,
+                builds=case.frozen.builds,
             )
             for name, case in zip(plan.names, cases, strict=True)
         },

@@ -12,6 +12,7 @@ from pytest_evalharness.league.claimed import Claimed
 from pytest_evalharness.league.episodes_view import episodes_view
 from pytest_evalharness.league.family import Settled
 from pytest_evalharness.league.plan import ComparisonPlan
+from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.report.model import requests_told
@@ -36,6 +37,7 @@ class ABResult(Claimed[Judgement]):
         roster: the frozen field.
         records: everything the episodes left, by arm.
         arms: who was placed where, by side; without them a report has no episodes.
+        builds: what was found about the two builds; None where an older release froze the comparison.
         attempt: 1 for the first look at this question, 2 for the next, …
         earlier: the verdicts of earlier attempts, oldest first; a later one never replaces them.
         elsewhere: what earlier runs found about the same builds in the same seat by other questions.
@@ -57,6 +59,7 @@ class ABResult(Claimed[Judgement]):
     pooled: str = ""
     settle: Callable[[], Settled[Judgement]] | None = field(default=None, repr=False, compare=False)
     arms: Mapping[str, Arm] = field(default_factory=dict, repr=False)
+    builds: Provenance | None = None
     consumed: bool = field(default=False, repr=False)
     _settled: Settled[Judgement] | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -89,7 +92,10 @@ class ABResult(Claimed[Judgement]):
     def _arm_lines(self) -> list[str]:
         shown = self.judgement.verdict is not Verdict.UNTRUSTWORTHY
         arms = ("candidate", self.candidate), ("baseline", self.baseline)
-        return [_arm_line(side, arm, numbers=shown) for side, arm in arms]
+        lines = [_arm_line(side, arm, numbers=shown) for side, arm in arms]
+        if self.builds is not None:
+            lines += [f"{'builds':<15}: {line}" for line in self.builds.summary()]
+        return lines
 
     def __repr__(self) -> str:
         """The whole verdict in one line: what a bare assert shows."""
@@ -103,6 +109,7 @@ class ABResult(Claimed[Judgement]):
             "lines": self._numbers(),
             "next_step": self.next_step,
             "episodes": episodes_view(self.arms, self.records),
+            "builds": None if self.builds is None else self.builds.to_json(),
             "judgement": self.judgement.to_json(),
             "family": None if self.together is None else self.together.to_json(),
             "plan": self.plan.to_json(),

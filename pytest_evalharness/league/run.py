@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_evalharness.base.clock import Clock
@@ -16,9 +16,11 @@ from pytest_evalharness.league.blocks import AT_ONCE, blocks_of_look
 from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Judged, Settled
 from pytest_evalharness.league.freeze import Freezer, Frozen, keys_of
 from pytest_evalharness.league.judging import Case, concluded
+from pytest_evalharness.league.local_builds import BuildSources
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration
 from pytest_evalharness.league.pool_result import PoolResult, concluded_pool, judge_cases
+from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.ledger.journal import Ledger
@@ -43,6 +45,7 @@ class RunOptions:
 
     Attributes:
         account: whose token asks, as the server knows it; None where that is not known.
+        builds: where to learn whether the arms are different builds, beside the server.
     """
 
     run_id: str
@@ -52,6 +55,7 @@ class RunOptions:
     stall_grace: float | None = None
     total_budget: float | None = None
     account: str | None = None
+    builds: BuildSources = field(default_factory=BuildSources)
 
 
 @dataclass
@@ -114,7 +118,9 @@ class LeagueRun:
         self._events = events
         self._options = options
         self._on_wait = on_wait
-        self._freezer = Freezer(ledger, connect, clock, options.run_id, account=options.account)
+        self._freezer = Freezer(
+            ledger, connect, clock, options.run_id, account=options.account, sources=options.builds
+        )
         self._entries: dict[str, Entry] = {}
         self._pools: dict[str, PoolPlan] = {}
         self._drivers: dict[str, BlockDriver] = {}
@@ -175,6 +181,16 @@ class LeagueRun:
             EvalHarnessError: it could not be resolved.
         """
         return self._prepare(case).ready().roster
+
+    def builds(self, case: str) -> Provenance:
+        """What is known of a case's builds; freezes it if this is the first to ask.
+
+        Raises:
+            EvalHarnessError: it could not be resolved, or nothing proves that the builds differ.
+        """
+        found = self._prepare(case).ready().builds
+        assert found is not None  # whatever froze it, more was learnt when it was found again
+        return found
 
     def preview(self, case: str) -> Frozen:
         """A case as it would be posted now, without writing it down.

@@ -13,6 +13,7 @@ from pytest_evalharness.settings import EMBEDDED, Settings
 
 if TYPE_CHECKING:
     from pytest_evalharness.league.family import FamilyPlan
+    from pytest_evalharness.league.local_builds import BuildSources
     from pytest_evalharness.league.plan import ComparisonPlan
     from pytest_evalharness.league.pool_plan import PoolPlan
     from pytest_evalharness.league.run import LeagueRun
@@ -207,6 +208,7 @@ class LeagueSession:
                 stall_grace=self.settings["stall_grace"],
                 total_budget=self.settings["total_budget"],
                 account=who["subject_id"],
+                builds=self._sources(),
             ),
             on_wait=self._waiting,
             stop=self._stop,
@@ -216,6 +218,15 @@ class LeagueSession:
         for case, plan in self.plans.items():
             league.add(case, plan)
         return league
+
+    def _sources(self) -> BuildSources:
+        """Where to learn of builds: the images that were named, and the repository of the folder we are in."""
+        from pytest_evalharness.league.local_builds import BuildSources
+
+        sources = BuildSources.of(self.settings.__getitem__, folder=Path.cwd(), home=self.home)
+        for line in sources.unused:
+            self.notice(line)
+        return sources
 
     def _who(self, ledger: Ledger) -> dict[str, Any]:
         """Whose token this is. The embedded league has one account, which need not be asked for twice."""

@@ -18,6 +18,7 @@ from pytest_evalharness.ledger.known import Known
 from pytest_evalharness.ledger.leases import Lease
 from pytest_evalharness.ledger.looks import Looks, note
 from pytest_evalharness.ledger.ownership import Liveness, Owner, ProcessLiveness
+from pytest_evalharness.ledger.proofs import Proofs
 from pytest_evalharness.ledger.questions import Questions, question_key
 from pytest_evalharness.ledger.records import (
     Arm,
@@ -50,6 +51,7 @@ class Ledger:
         questions: what was declared, and when.
         families: which claims are tested together.
         known: what a server answers once and for all.
+        proofs: what was found about the builds that are compared.
         runs: when each run began, and what it asked for.
 
     Every method raises `JournalUnavailable` when the file cannot be read or written.
@@ -62,6 +64,7 @@ class Ledger:
         self.questions = Questions(access)
         self.families = Families(access)
         self.known = Known(access)
+        self.proofs = Proofs(access)
         self.runs = Runs(access)
 
     @classmethod

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.league.plan import ComparisonPlan
     from pytest_evalharness.league.pool_plan import PoolPlan
     from pytest_evalharness.league.pool_result import PoolResult
+    from pytest_evalharness.league.provenance import Provenance
     from pytest_evalharness.league.result import ABResult
     from pytest_evalharness.league.roster import Roster
     from pytest_evalharness.observatory.client import Observatory
@@ -122,6 +123,17 @@ def roster(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Rost
     """The marked case's frozen field, the same in both arms."""
     _plan(request, evalharness_run, "roster")
     return evalharness_run.league.frozen_field(request.node.nodeid)
+
+
+@pytest.fixture
+def builds(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Provenance:
+    """What is known of the marked case's two builds, and that they are different; nothing is posted for it.
+
+    Raises:
+        EvalHarnessError: they are one build, or nothing proves that they differ and that was not allowed.
+    """
+    _plan(request, evalharness_run, "builds")
+    return evalharness_run.league.builds(request.node.nodeid)
 
 
 @pytest.fixture

@@ -44,11 +44,12 @@ class Check:
     text: str
 
 
-def checks(judged: Mapping[str, Any]) -> list[Check]:
+def checks(judged: Mapping[str, Any], builds: tuple[str, str] | None = None) -> list[Check]:
     """Every trust check in a fixed order, then every other failure.
 
     Args:
         judged: a judgement's plain data.
+        builds: the state and the text of the check for different builds, where more is known than the judgement says.
     """
     failed: dict[str, list[str]] = {}
     for reason in judged["reasons"]:
@@ -64,6 +65,8 @@ def checks(judged: Mapping[str, Any]) -> list[Check]:
             told += [Check(name, "failed", text) for text in found]
         elif name == "Builds" and judged.get("aa"):
             told.append(Check(name, "left out", "one build meets itself by design"))
+        elif name == "Builds" and builds is not None:
+            told.append(Check(name, *builds))
         elif unverified:
             told.append(Check(name, "left out", "not verified"))
         else:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.report import builds
 
 SCHEMA = 1
 _WIDE = 300
@@ -152,6 +153,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
         told.append(
             "an A/A run: one build meets itself, the check for different builds was skipped, no edit was judged"
         )
+    told += builds.warnings(result)
     declared = result["judgement"]["declaration"]["rule"]
     if result["judgement"].get("rule", declared) != declared:
         told.append(

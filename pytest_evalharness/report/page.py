@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report import checks, plot, pool_page, rows
+from pytest_evalharness.report import builds, checks, plot, pool_page, rows
 from pytest_evalharness.report import sentences as say
 from pytest_evalharness.report.model import SCOPE, CaseReport, Report, counts, remarks
 from pytest_evalharness.report.page_view import ArmView, CaseView, ComparisonView, Page
@@ -116,7 +116,10 @@ def comparison(result: Mapping[str, Any], place: int, *, shown: bool = True) -> 
         difference=_difference(judged) if told else "",
         interval=say.level_words(judged),
         margin=_margin(declared) if told else "",
-        checks=tuple(checks.checks(judged)),
+        checks=tuple(checks.checks(judged, builds.check(result))),
+        builds=tuple(builds.evidence(result)),
+        build_facts=tuple(builds.facts(result)),
+        build_files=tuple(builds.files(result)),
         misplaced=tuple(wrong),
         seats=rows.seats_words(episodes) if total else "",
         seats_open=bool(wrong),

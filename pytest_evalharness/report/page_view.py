@@ -51,6 +51,9 @@ class ComparisonView:
         interval: what the difference's interval is, in words.
         margin: what the margin is and how it is judged; empty without one.
         checks: the trust checks.
+        builds: what each source showed of each arm's build: side, label, source, and what it showed.
+        build_facts: what else is known of the builds.
+        build_files: the files that differ between the arms' commits.
         misplaced: the wrong seats.
         seats: the state of all seats in one line; empty without episodes.
         seats_open: whether some seat is wrong.
@@ -80,6 +83,9 @@ class ComparisonView:
     interval: str
     margin: str
     checks: tuple[checks.Check, ...]
+    builds: tuple[tuple[str, str, str, str], ...]
+    build_facts: tuple[str, ...]
+    build_files: tuple[str, ...]
     misplaced: tuple[rows.Misplaced, ...]
     seats: str
     seats_open: bool

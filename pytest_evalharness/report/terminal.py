@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.report import builds
 from pytest_evalharness.report.model import (
     SCOPE,
     CaseReport,
@@ -48,5 +49,7 @@ def _case(case: CaseReport) -> Iterator[tuple[str, str]]:
         if result["judgement"]["verdict"] != "untrustworthy":
             for stratum in result["judgement"].get("strata", ()):
                 yield "plain", f"{'':<13} configuration {printable(stratum_counts(stratum), _WIDE)}"
+        for sentence in builds.sentences(result):
+            yield "plain", f"{'':<13} builds {printable(sentence, _WIDE)}"
         for remark in remarks(result):
             yield "plain", f"{'':<13} {printable(remark, _WIDE)}"

@@ -25,7 +25,7 @@ def headline(judgement: PooledJudgement, name: str) -> str:
         parts.append(f"{wording.claim_words(judgement)} {judgement.decision.words}")
     if judgement.verified:
         parts.append(f"{' and '.join(judgement.verified)} verified")
-    return ", ".join(parts)
+    return ", ".join([*parts, *wording.caveats(judgement)])
 
 
 def summary_lines(judgement: PooledJudgement) -> list[str]:

@@ -37,7 +37,13 @@ def headline(judgement: Judgement, name: str) -> str:
         parts.append(f"{claim_words(judgement)} {judgement.decision.words}")
     if judgement.verified:
         parts.append(f"{' and '.join(judgement.verified)} verified")
-    return ", ".join(parts)
+    return ", ".join([*parts, *caveats(judgement)])
+
+
+def caveats(judgement: AnyJudgement) -> list[str]:
+    """What no first line may leave out."""
+    unproven = any(reason.reason is Reason.BUILDS_UNPROVEN for reason in judgement.reasons)
+    return ["builds unproven (allowed)"] if unproven else []
 
 
 def summary_lines(judgement: Judgement) -> list[str]:

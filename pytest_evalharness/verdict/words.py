@@ -215,6 +215,10 @@ class Reason(StrEnum):
     UNPLANNED_LOOK = "unplanned_look"
     ONE_SEED = "one_seed"
     HETEROGENEOUS = "heterogeneous"
+    CRASHES = "crashes"
+    ADVISER_SILENT = "adviser_silent"
+    BUILDS_UNPROVEN = "builds_unproven"
+    IMAGE_NOT_VISIBLE = "image_not_visible"
     EXPLORATORY = "exploratory"
     MISSING_WEAKENS = "missing_weakens"
     MISSING_COULD_DECIDE = "missing_could_decide"
@@ -268,6 +272,10 @@ _SENTENCES = {
     Reason.ONE_SEED: "every game had one and the same seed: a single cluster, whose interval says nothing of other seeds",
     Reason.HETEROGENEOUS: "the configurations disagree more than chance explains, so one pooled difference stands for unlike ones",
     Reason.EXPLORATORY: "the pool was declared after its results were seen: exploratory",
+    Reason.BUILDS_UNPROVEN: "nothing proves that the arms are different builds, and --eval-unproven-builds=allow took it on trust",
+    Reason.IMAGE_NOT_VISIBLE: "image not visible: another player's build is private, and the policy versions alone tell the arms apart",
+    Reason.CRASHES: "the tested policy's process broke while its games went on: they count as lost",
+    Reason.ADVISER_SILENT: "the tested policy's adviser never decided anything: what was measured is the policy without it",
     Reason.MISSING_WEAKENS: "with the missing episodes at their worst the verdict would not stand",
     Reason.MISSING_COULD_DECIDE: "the missing episodes could have decided it",
 }

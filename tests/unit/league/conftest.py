@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, replace
 from types import SimpleNamespace
 
@@ -45,7 +46,7 @@ def policies(*labels):
             name=label.partition(":")[0],
             version=int(label.rpartition("v")[2]),
             policy_version_id=f"id-{label}",
-            image_digest=None,
+            image_digest=f"sha256:{hashlib.sha256(label.encode()).hexdigest()}",
             owned=True,
             player_id=None,
             player_name=None,

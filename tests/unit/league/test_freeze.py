@@ -10,7 +10,7 @@ from pytest_evalharness.errors import FieldUnavailable
 from pytest_evalharness.league.freeze import Freezer
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.ownership import Owner
-from pytest_evalharness.observatory.models import PolicyVersion
+from pytest_evalharness.observatory.models import ContainerImage, PolicyVersion, PolicyVersionDetail
 from pytest_evalharness.verdict.claim import Declaration
 
 
@@ -135,6 +135,12 @@ class Owned(League):
         self.asked += 1
         known = [PolicyVersion(id=f"id-{self.owner}-{n}", name="bot", version=n) for n in (1, 2)]
         return [one for one in known if one.name == name and version in {None, one.version}]
+
+    def policy_version(self, version_id):
+        return PolicyVersionDetail(id=version_id, container_image_id=f"img-{version_id}")
+
+    def container_image(self, image_id):
+        return ContainerImage(id=image_id, image_digest=f"sha256:{image_id}")
 
     owner = "ann"
 

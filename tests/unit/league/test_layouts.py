@@ -1,13 +1,8 @@
-from dataclasses import replace
-
 import pytest
 
-from pytest_evalharness.errors import SameBuild, UsageError
-from pytest_evalharness.league.builds import require_different
+from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.layouts import ArmRequest, comparison_plan
 from pytest_evalharness.settings import resolve
-
-DIGEST = "sha256:" + "a" * 64
 
 
 def compare(seat=0, settings=None, **words):
@@ -89,49 +84,3 @@ def test_the_command_line_wins_over_what_a_case_says_by_hand():
     assert compare().episodes == 30
     assert compare().ticks == 10_000
     assert compare().declaration.claim == "better"
-
-
-# ------------------------------------------------------------------- builds
-
-
-@pytest.fixture
-def refuse(make):
-    """Judge the builds of a plan whose labels stand for versions with these changes."""
-
-    def check(plan=None, **changes):
-        plan = plan or make.plan(candidate={0: "bot:v2"}, baseline={0: "bot:v1"})
-        labels = {*plan.candidate.values(), *plan.baseline.values()}
-        known = make.policies(*labels)
-        require_different(plan, {name: replace(known[name], **changes.get(name, {})) for name in labels})
-
-    return check
-
-
-def test_one_version_under_two_labels(refuse):
-    with pytest.raises(SameBuild, match="one and the same version"):
-        refuse(**{"bot:v1": {"policy_version_id": "id-bot:v2"}})
-
-
-def test_two_versions_of_one_image(refuse):
-    twins = {"bot:v1": {"image_digest": DIGEST, "label": "alias\x1b:v1"}, "bot:v2": {"image_digest": DIGEST}}
-    with pytest.raises(SameBuild, match="the same build under two names") as caught:
-        refuse(**twins)
-    assert DIGEST[:19] in caught.value.what
-    assert caught.value.what.isprintable()
-    assert caught.value.not_done == "nothing was submitted"
-    assert "coworld upload-policy IMAGE --name bot" in caught.value.next_step
-
-
-@pytest.mark.parametrize("digests", [(None, None), (None, DIGEST), (DIGEST, None), (DIGEST, DIGEST.upper())])
-def test_images_that_the_server_does_not_tell_prove_nothing(refuse, digests):
-    refuse(**{"bot:v1": {"image_digest": digests[1]}, "bot:v2": {"image_digest": digests[0]}})
-
-
-def test_arms_that_differ_in_another_seat_are_different(refuse, make):
-    refuse(make.plan(candidate={0: "bot:v1", 4: "rival:v3"}, baseline={0: "bot:v1", 4: "rival:v2"}))
-    refuse(make.plan(candidate={0: "bot:v1", 4: "rival:v3"}, baseline={0: "bot:v1"}))
-
-
-def test_arms_that_are_alike_in_every_pinned_seat_are_refused(refuse, make):
-    with pytest.raises(SameBuild):
-        refuse(make.plan(candidate={0: "bot:v1", 4: "rival:v3"}, baseline={0: "bot:v1", 4: "rival:v3"}))
