@@ -129,12 +129,17 @@ class Claimed(ABC, Generic[Judged]):
         return [f"  {line}" for line in told]
 
     def in_one_line(self) -> str:
-        """The whole verdict with its requests: what a bare assert shows."""
+        """The whole verdict with its requests: what a bare assert shows. It never waits.
+
+        Tracebacks show it too: after an interrupt nobody must wait for the other claims to write one.
+        """
+        waits = self._settled is None and self.settle is not None
+        told = f"{printable(self.name)}: not asked for its verdict yet" if waits else self.headline
         ours: tuple[str, ...] = self.candidate.request_ids
         theirs: tuple[str, ...] = self.baseline.request_ids
         if max(len(ours), len(theirs)) < MANY:
-            return f"<{self.headline}; requests {printable(' '.join((*ours, *theirs)))}>"
-        return f"<{self.headline}; {requests_told(ours)} against {requests_told(theirs)}>"
+            return f"<{told}; requests {printable(' '.join((*ours, *theirs)))}>"
+        return f"<{told}; {requests_told(ours)} against {requests_told(theirs)}>"
 
     @abstractmethod
     def _arm_lines(self) -> list[str]:

@@ -287,17 +287,20 @@ def test_the_evidence_waits_for_nobody(among):
     assert found.candidate.kills == 3
     assert found.baseline.wins == 50
     assert repr(found.plan)
+    assert repr(found) == "<A/B crew: not asked for its verdict yet; requests xreq_c xreq_b>"
     found.require_trust()
     assert found.asked == []
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert repr(found).startswith("<A/B crew: INCONCLUSIVE, ")  # now it is known
 
 
 @pytest.mark.parametrize(
     "look",
     [
-        lambda r: r.verdict, lambda r: r.judgement, lambda r: r.headline, lambda r: r.lines(), repr,
+        lambda r: r.verdict, lambda r: r.judgement, lambda r: r.headline, lambda r: r.lines(),
         lambda r: r.to_json(), lambda r: r.require("inconclusive"), lambda r: r.together,
     ],
-    ids=["verdict", "judgement", "headline", "lines", "repr", "json", "require", "together"],
+    ids=["verdict", "judgement", "headline", "lines", "json", "require", "together"],
 )  # fmt: skip
 def test_whoever_asks_for_the_verdict_gets_the_adjusted_one_and_waits_once(among, look):
     found = among(OVERLAPPING, [1.0])
