@@ -7,12 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_evalharness.arena.game.scoring import Scoring
+
 _MOST_SECONDS = 86_400.0
 _MOST_TIMES = 1_000_000
 _SEAT = re.compile(r"(?P<seat>[0-7])(?::(?P<policy>[^:\s]+:v[1-9][0-9]*))?")
 _GAMES = re.compile(
     r"(?P<count>[1-9][0-9]{0,5}):(?P<policy>[^:\s]+:v[1-9][0-9]*)(?::(?P<error>[a-z_]{1,40}))?"
 )
+
+_LABEL = re.compile(r"[^:\s]+:v[1-9][0-9]*")
+_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,2}")
 
 
 class FaultSpecError(ValueError):
@@ -33,6 +38,10 @@ def _times(text: str) -> int:
     return value
 
 
+def _scoring(text: str) -> str:
+    return Scoring(text).value
+
+
 def _status(text: str) -> int:
     if text not in {"400", "422"}:
         raise ValueError(text)
@@ -44,6 +53,18 @@ def _seat(text: str) -> tuple[int, str | None]:
     if found is None:
         raise ValueError(text)
     return int(found["seat"]), found["policy"]
+
+
+def _label(text: str) -> str:
+    if _LABEL.fullmatch(text) is None:
+        raise ValueError(text)
+    return text
+
+
+def _version(text: str) -> str:
+    if _VERSION.fullmatch(text) is None:
+        raise ValueError(text)
+    return text
 
 
 def _games(text: str) -> tuple[int, str, str]:
@@ -138,6 +159,25 @@ FAULTS = {
             "new requests play seeds of the server's choice, whatever seed they ask for",
             str,
             bare=ALWAYS,
+        ),
+        Fault(
+            "withdrawn",
+            "NAME:vN",
+            "this version has left its leagues and can be seated by nobody, its owner included. Repeatable.",
+            _label,
+            several=True,
+        ),
+        Fault(
+            "game-version",
+            "VERSION",
+            "leagues have moved on to this version of their game: new requests play it",
+            _version,
+        ),
+        Fault(
+            "scoring",
+            "outcome|reward",
+            "new requests are scored in this way, and so was each division's latest round",
+            _scoring,
         ),
         Fault(
             "overloaded",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_evalharness.arena.game.ending import CREW_WINS, IMPOSTER_WINS, Ending
 
@@ -35,18 +36,28 @@ class Scoring(StrEnum):
 
     def scores(self, match: Simulation) -> list[int]:
         """Each seat's score in a finished match."""
-        win = self.wins(match)
-        if self is Scoring.OUTCOME:
-            return [
-                (IMPOSTER_WIN if seat in match.imposters else CREW_WIN) if win[seat] else 0
-                for seat in range(match.players)
-            ]
+        seats = range(match.players)
         absent = match.absent if match.ending is Ending.CONNECT_TIMEOUT else ()
+        return self.points(
+            {
+                "win": self.wins(match),
+                "imposter": [seat in match.imposters for seat in seats],
+                "kills": match.kills,
+                "tasks": match.tasks_done,
+                "vote_timeout": match.vote_timeout,
+                "connect_timeout": [seat in absent for seat in seats],
+            }
+        )
+
+    def points(self, results: Mapping[str, Any]) -> list[int]:
+        """Each seat's score, from the other lists of a results.json."""
+        lists = (
+            results[key] for key in ("win", "imposter", "kills", "tasks", "vote_timeout", "connect_timeout")
+        )
+        seats = zip(*lists, strict=True)
+        if self is Scoring.OUTCOME:
+            return [(IMPOSTER_WIN if imposter else CREW_WIN) if win else 0 for win, imposter, *_ in seats]
         return [
-            _WIN * win[seat]
-            + _KILL * match.kills[seat]
-            + _TASK * match.tasks_done[seat]
-            + _VOTE_TIMEOUT * match.vote_timeout[seat]
-            + _NO_SHOW * (seat in absent)
-            for seat in range(match.players)
+            _WIN * win + _KILL * kills + _TASK * tasks + _VOTE_TIMEOUT * late + _NO_SHOW * absent
+            for win, _, kills, tasks, late, absent in seats
         ]

@@ -135,15 +135,22 @@ class Desk:
         episode.revision = self.revision
         self.bell.ring()
 
-    async def create(self, body: Mapping[str, Any], mark: Marks) -> tuple[Request, bool]:
+    async def create(
+        self, body: Mapping[str, Any], mark: Marks, world: World | None = None
+    ) -> tuple[Request, bool]:
         """Take a request in; True if it is new, False if its idempotency key gave an earlier one back.
+
+        Args:
+            body: what is asked.
+            mark: what faults do to it.
+            world: the world as it is now, where that is no longer the one the desk began with.
 
         Raises:
             UnresolvableError: target, roster or configuration cannot be played.
             KeyConflictError: the key belongs to a request with another body.
         """
         async with self._taking_in:
-            plan = self._plan(body)
+            plan = self._plan(body, world or self.world)
             earlier = self._earlier(plan, body)
             if earlier is not None:
                 self._store.count(POSTS)
@@ -166,9 +173,9 @@ class Desk:
             raise KeyConflictError
         return request
 
-    def _plan(self, body: Mapping[str, Any]) -> Plan:
-        target = resolve_target(self.world, body)
-        picks = resolve_roster(self.world, target, body)
+    def _plan(self, body: Mapping[str, Any], world: World) -> Plan:
+        target = resolve_target(world, body)
+        picks = resolve_roster(world, target, body)
         overrides = {**VARIANTS[target.variant], **(body.get("game_config_overrides") or {})}
         try:
             config = effective_config(overrides)

@@ -146,7 +146,8 @@ class Dispatcher:
         if episode.fate is not None:
             return None, (episode.fate, _WORDS.get(episode.fate, "the game had not ended"))
         try:
-            return await self._workers.play(replace(order_of(episode), scoring=self._scoring)), ("", "")
+            scoring = Scoring(episode.request.marks.scoring or self._scoring)
+            return await self._workers.play(replace(order_of(episode), scoring=scoring)), ("", "")
         except WorkersGoneError as error:
             return None, ("worker_error", str(error))
         except Exception:  # noqa: BLE001 - whatever the game raises is this episode's end, not the server's

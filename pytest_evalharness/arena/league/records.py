@@ -41,6 +41,7 @@ class Marks:
         hidden_seconds: how long after its creation it cannot be read.
         doomed: how its first episodes fail, each once: (policy, error type).
         own_seeds: whether its games have seeds of the server's choice, whatever it asks for.
+        scoring: how its games are scored, where that is not the server's usual way.
     """
 
     wedged: tuple[tuple[int, str | None], ...] = ()
@@ -50,6 +51,7 @@ class Marks:
     hidden_seconds: float = 0.0
     doomed: tuple[tuple[str, str], ...] = ()
     own_seeds: bool = False
+    scoring: str | None = None
 
 
 @dataclass(eq=False)

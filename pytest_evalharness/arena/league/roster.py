@@ -175,7 +175,8 @@ def _version(world: World, ref: str) -> Version:
         version = world.version_by_id.get(ref.lower())
     else:
         version = world.version_by_label.get(ref) if _LABEL.fullmatch(ref) else None
-    if version is None or not (world.owned(version) or version.id in world.live_versions):
+    there = version is not None and version.id not in world.withdrawn
+    if version is None or not there or not (world.owned(version) or version.id in world.live_versions):
         raise UnresolvableError(f"policy_ref {ref!r} did not match an active runnable policy")
     return version
 

@@ -153,7 +153,7 @@ class Round:
 
 @dataclass(frozen=True)
 class World:
-    """Everything, with the look-ups the service needs."""
+    """Everything, with the look-ups the service needs. `withdrawn` holds the ids of versions that nobody can seat."""
 
     me: User
     machine: User
@@ -164,6 +164,7 @@ class World:
     divisions: tuple[Division, ...]
     memberships: tuple[Membership, ...]
     rounds: tuple[Round, ...] = field(repr=False)
+    withdrawn: frozenset[str] = frozenset()
 
     @cached_property
     def version_by_id(self) -> dict[str, Version]:
@@ -217,6 +218,10 @@ class World:
         """A division's rounds, newest first."""
         mine = [round_ for round_ in self.rounds if round_.division.id == division.id]
         return sorted(mine, key=lambda round_: -round_.number)
+
+    def latest_round(self, division: Division) -> Round | None:
+        """A division's latest round that was played to its end."""
+        return next((each for each in self.rounds_of(division) if each.games), None)
 
     def best_scores(self, division: Division) -> dict[str, float]:
         """Each player's best score in the division's completed rounds, by player id."""

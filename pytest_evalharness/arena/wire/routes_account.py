@@ -97,6 +97,7 @@ def _policies(api: APIRouter, house: House) -> None:
             each
             for each in sorted(world.versions, key=lambda each: (-each.created_at, each.id))
             if (not mine or world.owned(each))
+            and each.id not in house.now.withdrawn
             and name_exact in {None, each.policy_name}
             and version in {None, each.number}
         ]
@@ -124,8 +125,6 @@ def _policies(api: APIRouter, house: House) -> None:
 
 
 def _coworlds(api: APIRouter, house: House) -> None:
-    world = house.world
-
     @api.get("/v2/coworlds/{name}/feed-posts/check")
     async def feed_check(name: str) -> Response:
         del name
@@ -133,7 +132,7 @@ def _coworlds(api: APIRouter, house: House) -> None:
 
     @api.get("/v2/coworlds/{coworld_id}")
     async def coworld(coworld_id: CoworldIdPath) -> Response:
-        found = next((each for each in world.coworlds if each.id == coworld_id), None)
+        found = next((each for each in house.now.coworlds if each.id == coworld_id), None)
         if found is None:
             raise not_found("Coworld")
         playable = bool(found.variants)

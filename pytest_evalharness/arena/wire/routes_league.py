@@ -42,16 +42,16 @@ def _leagues(api: APIRouter, house: House) -> None:
 
     @api.get("/v2/games", response_model=list[shapes.GameShape])
     async def games() -> Response:
-        return JSONResponse([render.game(coworld) for coworld in world.coworlds])
+        return JSONResponse([render.game(coworld) for coworld in house.now.coworlds])
 
     @api.get("/v2/leagues", response_model=list[shapes.LeagueShape])
     async def leagues(request: Request, game_id: str | None = None) -> Response:
-        found = [each for each in world.leagues if game_id in {None, each.coworld.game_id}]
+        found = [each for each in house.now.leagues if game_id in {None, each.coworld.game_id}]
         return JSONResponse([render.league(each, root(request)) for each in found])
 
     @api.get("/v2/leagues/{league_id}", response_model=shapes.LeagueShape)
     async def league(request: Request, league_id: LeagueIdPath) -> Response:
-        found = world.league(league_id)
+        found = house.now.league(league_id)
         if found is None:
             raise not_found("League")
         return JSONResponse(render.league(found, root(request)))
@@ -125,7 +125,7 @@ def _memberships(api: APIRouter, house: House) -> None:
     ) -> list[Membership]:
         return [
             each
-            for each in world.memberships
+            for each in house.now.memberships
             if (not mine or world.owned(each.version))
             and league_id in {None, each.division.league.id}
             and division_id in {None, each.division.id}

@@ -78,7 +78,7 @@ def _create(api: APIRouter, house: House) -> None:
         if house.faults.value("ignored-key") is not None:
             wanted.pop(KEY, None)
         try:
-            made, new = await house.desk.create(wanted, house.marks(wanted))
+            made, new = await house.desk.create(wanted, house.marks(wanted), house.now)
         except UnresolvableError as error:
             raise HTTPException(400, str(error)) from error
         except KeyConflictError as error:

@@ -66,7 +66,7 @@ def of_round(house: House, round_: Round, game: Game) -> Seen:
         state=State.COMPLETED,
         ticks=game.ticks,
         order=Order(GAME_VARIANTS[variant], seats, game.seed),
-        results=lambda: game.results,
+        results=lambda: house.results(round_, game),
         ended_at=round_.completed_at,
         error=None,
     )

@@ -21,6 +21,9 @@ def test_the_table_explains_every_fault(arena):
         "fail-episodes",
         "fail-games",
         "ignored-seed",
+        "withdrawn",
+        "game-version",
+        "scoring",
         "overloaded",
         "ignored-key",
         "refused-duplicates",
@@ -307,3 +310,56 @@ def test_notes_can_be_hidden(arena):
     assert "who reads this?" not in str(told)
     arena.no_faults()
     assert arena.detail(made["id"])["notes"] == "who reads this?"
+
+
+def test_a_withdrawn_version_is_live_nowhere_and_nobody_can_seat_it(arena):
+    live = arena.get("/v2/league-policy-memberships", active_only=True, limit=1000)
+    arena.fault("withdrawn=gantry:v4")
+    arena.fault("withdrawn=keeper:v2")
+
+    left = arena.get("/v2/league-policy-memberships", active_only=True, limit=1000)
+    gone = [row["policy_version"] for row in live if row not in left]
+    assert {(one["policy"]["name"], one["version"]) for one in gone} == {("gantry", 4), ("keeper", 2)}
+    everyone = arena.get("/v2/league-policy-memberships", limit=1000)
+    assert {row["status"] for row in everyone if row["id"] not in {one["id"] for one in left}} >= {"retired"}
+    mine = arena.get("/stats/policy-versions", mine=True, name_exact="keeper")["entries"]
+    assert sorted(row["version"] for row in mine) == [1, 3, 4]
+    for label in ("gantry:v4", "keeper:v2"):
+        answer = arena.client.post("/v2/experience-requests", json=arena.body([label, *arena.field(7)]))
+        assert answer.status_code == 400
+        assert label in answer.json()["detail"]
+    arena.no_faults()
+    assert arena.get("/v2/league-policy-memberships", active_only=True, limit=1000) == live
+
+
+def test_a_league_that_moved_on_plays_the_new_version_of_its_game(arena):
+    before = arena.play(arena.body())
+    arena.fault("game-version=0.7.0")
+    league = arena.get("/v2/leagues")[0]
+
+    after = arena.play(arena.body())
+    assert after["coworld_version"] == "0.7.0"
+    assert after["coworld_id"] == league["game"]["coworld_id"] != before["coworld_id"]
+    assert arena.get(f"/v2/coworlds/{after['coworld_id']}")["version"] == "0.7.0"
+    assert arena.detail(before["id"])["coworld_version"] == before["coworld_version"] != "0.7.0"
+
+
+def test_another_way_of_scoring_begins_with_the_latest_round(arena):
+    def scores(episodes):
+        return [
+            score
+            for row in episodes
+            for score in arena.get(f"/v2/episode-requests/{row['id']}/artifacts/results")["scores"]
+        ]
+
+    def rounds():
+        played = arena.get("/v2/rounds", status="completed")["entries"]
+        same = [row for row in played if row["division"]["id"] == played[0]["division"]["id"]]
+        return [arena.get(f"/v2/rounds/{row['id']}/episode-requests")["entries"] for row in same[:2]]
+
+    latest, earlier = rounds()
+    assert set(scores(latest[:5])) <= {0, 1, 3}
+    arena.fault("scoring=reward")
+    assert max(scores(latest[:5])) > 3
+    assert set(scores(earlier[:5])) <= {0, 1, 3}
+    assert max(scores(arena.play(arena.body())["episodes"])) > 3

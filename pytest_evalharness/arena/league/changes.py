@@ -1,0 +1,46 @@
+"""What can happen to a world while it is served: versions are withdrawn, the game moves on to another version."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from uuid import NAMESPACE_URL, uuid5
+
+from pytest_evalharness.arena.league.world import Coworld, World
+
+_RETIRED = "retired"
+
+
+def without(world: World, labels: Collection[str], at: float) -> World:
+    """The world after some versions were withdrawn: they have left every league, and nobody can seat them, owner or not.
+
+    Args:
+        world: as it was.
+        labels: the versions, as `name:vN`.
+        at: when they left, in seconds since 1970.
+    """
+    gone = frozenset(version.id for version in world.versions if version.label in labels)
+    memberships = tuple(
+        replace(member, status=_RETIRED, substatus=None, is_champion=False, end_time=at)
+        if member.active and member.version.id in gone
+        else member
+        for member in world.memberships
+    )
+    return replace(world, memberships=memberships, withdrawn=world.withdrawn | gone)
+
+
+def moved_on(world: World, version: str) -> World:
+    """The world after its leagues moved on to another version of their game; what was played stays as it was.
+
+    Args:
+        world: as it was.
+        version: the game's version from now on.
+    """
+    newer = {league.coworld.id: _newer(league.coworld, version) for league in world.leagues}
+    leagues = tuple(replace(league, coworld=newer[league.coworld.id]) for league in world.leagues)
+    return replace(world, leagues=leagues, coworlds=(*world.coworlds, *newer.values()))
+
+
+def _newer(coworld: Coworld, version: str) -> Coworld:
+    """The service gives every version of a game an id of its own."""
+    return replace(coworld, id=f"cow_{uuid5(NAMESPACE_URL, f'{coworld.id}/{version}')}", version=version)
