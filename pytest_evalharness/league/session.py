@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.ledger.journal import Ledger
     from pytest_evalharness.observatory.client import Observatory
     from pytest_evalharness.observatory.embedded import EmbeddedServer
+    from pytest_evalharness.report.model import CaseReport, Report
 
 AA_NOTICE = "this is an A/A run (--eval-aa): it tests the harness and judges no edit; a pass means that no difference was told"
 
@@ -258,6 +259,34 @@ class LeagueSession:
         if self._embedded is not None:
             return self._embedded.gone()
         return told_failure(self.home / "arena", self._given_api) if self._given_api else ""
+
+    # ------------------------------------------------------------- the report
+
+    def report(
+        self,
+        exit_code: int,
+        cases: Sequence[CaseReport],
+        *,
+        missing: Sequence[str] = (),
+        unfinished: Sequence[str] = (),
+        still_running: Sequence[str] = (),
+    ) -> Report:
+        """The report of this run, finished now; arguments as of `Report`."""
+        from pytest_evalharness.base.clock import iso
+        from pytest_evalharness.report.model import Report
+
+        return Report(
+            run_id=self.run_id,
+            server=self.identity,
+            finished_at=iso(self.clock.now()),
+            exit_code=exit_code,
+            cases=tuple(cases),
+            missing=tuple(missing),
+            unfinished=tuple(unfinished),
+            notices=self.all_notices,
+            still_running=tuple(still_running),
+            settings=self.settings.as_plain(),
+        )
 
     def close(self) -> None:
         """Let go of everything, in the order that loses nothing: workers first, then the journal, then the server."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,8 +17,6 @@ if TYPE_CHECKING:
 
     from pytest_evalharness.report.model import CaseReport, Report
 
-_SETTLED = frozenset({0, 1, 10})
-"""Exit codes of runs that waited for everything they posted, or read what another process waited for."""
 _COLOURS = {"good": {"green": True}, "bad": {"red": True}, "unsure": {"yellow": True}, "plain": {}}
 
 
@@ -80,22 +76,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def build(config: pytest.Config, run: EvalSession, exit_code: int) -> Report:
     """The report of this run."""
-    from pytest_evalharness.base.clock import iso
-    from pytest_evalharness.report.model import Report
+    from pytest_evalharness.report.model import SETTLED
 
     tally = tally_of(config)
     shown = progress_of(config)
-    return Report(
-        run_id=run.run_id,
-        server=run.identity,
-        finished_at=iso(time.time()),
-        exit_code=exit_code,
-        cases=config.stash[_COLLECTOR].cases(),
-        missing=tuple(tally.missing),
-        unfinished=tuple(tally.unfinished),
-        notices=run.all_notices,
-        still_running=shown.still_running() if shown is not None and exit_code not in _SETTLED else (),
-        settings=run.settings.as_plain(),
+    return run.report(
+        exit_code,
+        config.stash[_COLLECTOR].cases(),
+        missing=tally.missing,
+        unfinished=tally.unfinished,
+        still_running=shown.still_running() if shown is not None and exit_code not in SETTLED else (),
     )
 
 
@@ -127,29 +117,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if not tally_of(config).collected and not config.stash[_COLLECTOR].cases():
         return
     report = config.stash[_REPORT] = build(config, run, int(session.exitstatus))
-    from pytest_evalharness.report import html
+    from pytest_evalharness.report import folder
 
     try:
-        _write(run.folder, report)
-    except ImportError:
-        config.stash[_NO_PAGE] = f"report.html was not written: {html.INSTALL}"
+        config.stash[_NO_PAGE] = folder.write(run.folder, report)
     except OSError as problem:
         config.stash[_UNWRITTEN] = f"the files were not written: {problem.strerror or problem}"
-
-
-def _write(folder: Path, report: Report) -> None:
-    """Write the run's files, the page last: it alone needs more than this package brings along.
-
-    Raises:
-        ImportError: there is nothing to make a page with; the other files are written.
-        OSError: the folder cannot be written to.
-    """
-    from pytest_evalharness.base.files import readable_json, write_atomic
-    from pytest_evalharness.report import html, markdown
-
-    write_atomic(folder / "results.json", readable_json(report.to_json()))
-    write_atomic(folder / "summary.md", markdown.render(report))
-    write_atomic(folder / "report.html", html.render(report))
 
 
 @pytest.hookimpl(trylast=True)

@@ -18,6 +18,8 @@ SCOPE = "the effect in this field, not a league rank"
 NOT_RUN = "not run: no credentials (a pull request from a fork has no secrets)"
 CANNOT_TELL = 10
 UNTRUSTWORTHY = 11
+SETTLED = frozenset({0, 1, CANNOT_TELL})
+"""Exit codes of runs that waited for everything they posted, or read what another process waited for."""
 OUTCOMES = ("passed", "failed", "inconclusive", "untrustworthy", "not_run", "skipped", "error")
 """What may become of a case."""
 EXIT_WORDS = {
