@@ -176,7 +176,7 @@ FAULTS = {
         Fault(
             "scoring",
             "outcome|reward",
-            "new requests are scored in this way, and so was each division's latest round",
+            "new requests are scored in this way, and so was each division's latest round, which has just ended",
             _scoring,
         ),
         Fault(

@@ -1,4 +1,4 @@
-"""What can happen to a world while it is served: versions are withdrawn, the game moves on to another version."""
+"""What can happen to a world while it is served: versions are withdrawn, the game moves on, scores mean something else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from uuid import NAMESPACE_URL, uuid5
 
-from pytest_evalharness.arena.league.world import Coworld, World
+from pytest_evalharness.arena.game.scoring import Scoring
+from pytest_evalharness.arena.league.world import Coworld, Game, World
 
 _RETIRED = "retired"
 
@@ -39,6 +40,28 @@ def moved_on(world: World, version: str) -> World:
     newer = {league.coworld.id: _newer(league.coworld, version) for league in world.leagues}
     leagues = tuple(replace(league, coworld=newer[league.coworld.id]) for league in world.leagues)
     return replace(world, leagues=leagues, coworlds=(*world.coworlds, *newer.values()))
+
+
+def rescored(world: World, scoring: Scoring, at: float) -> World:
+    """The world after its games began to be scored otherwise: with each division's latest round, which has just ended.
+
+    Args:
+        world: as it was.
+        scoring: how games are scored from then on.
+        at: when that round ended, in seconds since 1970.
+    """
+    latest = {round_.id for each in world.divisions if (round_ := world.latest_round(each)) is not None}
+    rounds = tuple(
+        replace(round_, completed_at=at, games=tuple(_scored(game, scoring) for game in round_.games))
+        if round_.id in latest
+        else round_
+        for round_ in world.rounds
+    )
+    return replace(world, rounds=rounds)
+
+
+def _scored(game: Game, scoring: Scoring) -> Game:
+    return replace(game, results={**game.results, "scores": scoring.points(game.results)})
 
 
 def _newer(coworld: Coworld, version: str) -> Coworld:

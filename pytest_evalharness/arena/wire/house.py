@@ -8,12 +8,12 @@ from typing import Any
 
 from pytest_evalharness.arena.faults.active import Faults
 from pytest_evalharness.arena.game.scoring import Scoring
-from pytest_evalharness.arena.league.changes import moved_on, without
+from pytest_evalharness.arena.league.changes import moved_on, rescored, without
 from pytest_evalharness.arena.league.desk import Desk
 from pytest_evalharness.arena.league.dispatch import Dispatcher
 from pytest_evalharness.arena.league.records import Marks
 from pytest_evalharness.arena.league.workers import Workers
-from pytest_evalharness.arena.league.world import Game, Round, World
+from pytest_evalharness.arena.league.world import World
 from pytest_evalharness.arena.wire.dialect import Dialect
 from pytest_evalharness.base.clock import Clock
 
@@ -41,18 +41,14 @@ class House:
     @property
     def now(self) -> World:
         """The world with what the faults of this moment have done to it."""
-        world = self.world
-        withdrawn, version = self.faults.all("withdrawn"), self.faults.value("game-version")
-        if withdrawn:
-            world = without(world, withdrawn, self.clock.now())
-        return world if version is None else moved_on(world, version)
-
-    def results(self, round_: Round, game: Game) -> dict[str, Any]:
-        """What a game of a round left. Another way of scoring has begun with its division's latest round."""
-        scoring = self.faults.value("scoring")
-        if scoring is None or round_ is not self.world.latest_round(round_.division):
-            return game.results
-        return {**game.results, "scores": Scoring(scoring).points(game.results)}
+        world, at = self.world, self.clock.now()
+        if withdrawn := self.faults.all("withdrawn"):
+            world = without(world, withdrawn, at)
+        if version := self.faults.value("game-version"):
+            world = moved_on(world, version)
+        if scoring := self.faults.value("scoring"):
+            world = rescored(world, Scoring(scoring), at)
+        return world
 
     def marks(self, body: Mapping[str, Any]) -> Marks:
         """What the faults of this moment do to a new request."""

@@ -190,7 +190,7 @@ def _memberships(api: APIRouter, house: House) -> None:
 
 
 def _rounds(api: APIRouter, house: House) -> None:
-    world, pages = house.world, house.dialect.pages
+    pages = house.dialect.pages
     rows: Any = pages.asked(25, 200)
 
     @api.get("/v2/rounds", response_model=pages.shape(shapes.RoundShape))
@@ -204,7 +204,7 @@ def _rounds(api: APIRouter, house: House) -> None:
     ) -> Response:
         found = [
             each
-            for each in sorted(world.rounds, key=lambda each: (-each.created_at, each.id))
+            for each in sorted(house.now.rounds, key=lambda each: (-each.created_at, each.id))
             if league_id in {None, each.division.league.id}
             and division_id in {None, each.division.id}
             and status in {None, each.status}
@@ -214,7 +214,7 @@ def _rounds(api: APIRouter, house: House) -> None:
 
     @api.get("/v2/rounds/{round_id}", response_model=shapes.RoundDetailShape)
     async def one_round(request: Request, round_id: RoundId) -> Response:
-        found = next((each for each in world.rounds if each.id == round_id), None)
+        found = next((each for each in house.now.rounds if each.id == round_id), None)
         if found is None:
             raise not_found("Round")
         return JSONResponse(render.round_detail(found, root(request)))

@@ -66,7 +66,7 @@ def of_round(house: House, round_: Round, game: Game) -> Seen:
         state=State.COMPLETED,
         ticks=game.ticks,
         order=Order(GAME_VARIANTS[variant], seats, game.seed),
-        results=lambda: house.results(round_, game),
+        results=lambda: game.results,
         ended_at=round_.completed_at,
         error=None,
     )
@@ -90,7 +90,7 @@ def find(house: House, episode_id: str) -> Seen:
     episode = house.desk.episode(episode_id)
     if episode is not None:
         return of_request(house, episode)
-    played = house.world.game_by_id.get(episode_id)
+    played = house.now.game_by_id.get(episode_id)
     if played is None:
         raise not_found("Episode request")
     return of_round(house, *played)
