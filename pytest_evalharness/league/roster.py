@@ -64,8 +64,8 @@ class Roster:
 def resolve_field(observatory: Observatory, plan: ComparisonPlan, clock: Clock) -> Roster:
     """Choose the field from the live memberships.
 
-    One latest live version a player, ranked by the player's best score in a recent completed round, players
-    without a score last, own players left out. Named opponents come first, in the order given.
+    One latest live version a player, ranked by the player's best score in a recent completed round (or the leaderboard where
+    there is none), players without a score last, own players left out. Named opponents come first, in the order given.
 
     Raises:
         FieldUnavailable: too few live players, or a named opponent who is not live or not unique.
@@ -73,7 +73,8 @@ def resolve_field(observatory: Observatory, plan: ComparisonPlan, clock: Clock) 
     division = division_of(observatory, plan)
     live = observatory.memberships(league_id=plan.league, division_id=division, active_only=True)
     own = own_players(observatory, plan.league)
-    ranked = rank(live, best_scores(observatory, division), exclude=own)
+    scores, by = ranking(observatory, division)
+    ranked = rank(live, scores, exclude=own)
     named = [find_opponent(name, live) for name in plan.opponents]
     seated = [member.policy_version_id for member in named]
     if len(set(seated)) < len(seated):
@@ -92,9 +93,7 @@ def resolve_field(observatory: Observatory, plan: ComparisonPlan, clock: Clock) 
             next_step="name opponents with --eval-opponent, or choose another league or division with "
             "--eval-league and --eval-division",
         )
-    chosen = (
-        "best recent round score" if not named else f"{len(named)} named, the rest by best recent round score"
-    )
+    chosen = by if not named else f"{len(named)} named, the rest by {by}"
     return Roster(tuple(named + rest), plan.league, division, iso(clock.now()), len(ranked), chosen)
 
 
@@ -107,6 +106,17 @@ def own_players(observatory: Observatory, league: str) -> frozenset[str]:
     """The players who belong to the account that runs the evaluation: they are no opponents."""
     mine = observatory.memberships(league_id=league, active_only=False, mine=True)
     return frozenset(m.player_id for m in mine if m.player_id)
+
+
+def ranking(observatory: Observatory, division: str) -> tuple[dict[str, float], str]:
+    """Each player's score for the ranking, and what it is: the leaderboard's where no recent round tells any."""
+    best = best_scores(observatory, division)
+    if not best:
+        board = observatory.leaderboard(division).entries
+        told = {row.player_id: row.score for row in board if row.score is not None}
+        if told:
+            return told, "leaderboard score: no recent round tells any"
+    return best, "best recent round score"
 
 
 def best_scores(observatory: Observatory, division: str) -> dict[str, float]:

@@ -15,6 +15,7 @@ from pytest_evalharness.errors import EvalHarnessError, UsageError
 from pytest_evalharness.net import Answer, HttpStatus, NetError, Transport
 from pytest_evalharness.net.transport import Query
 from pytest_evalharness.observatory.credentials import NOTHING_SUBMITTED
+from pytest_evalharness.observatory.dialect import Dialect, assume, most_rows, paging_of
 from pytest_evalharness.observatory.paging import Pages, PagingError
 from pytest_evalharness.observatory.problems import Translator
 
@@ -68,11 +69,20 @@ class Asking:
 
 
 class Calls:
-    """Reads JSON into models over one transport."""
+    """Reads JSON into models over one transport.
 
-    def __init__(self, transport: Transport, translator: Translator) -> None:
+    Attributes:
+        dialect: which generation of the service is spoken to; assumed until it was read.
+        on_remark: told what a reader of the results should know.
+    """
+
+    def __init__(
+        self, transport: Transport, translator: Translator, on_remark: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.transport = transport
         self.translator = translator
+        self.on_remark = on_remark
+        self.dialect: Dialect = assume("it was not read")
 
     def bytes(self, path: str, ask: Asking) -> bytes | None:
         """A body as it is; None for the statuses that mean absence."""
@@ -98,8 +108,15 @@ class Calls:
         return None if data is None else self.read(model, data[0], ask)
 
     def all(self, path: str, model: type[Model], ask: Asking, *, limit: int) -> list[Model]:
-        """A list with all its pages."""
-        return [row for page in self.pages(path, model, ask, limit=limit) for row in page]
+        """A list with all its pages. One that the server may have cut without saying so is remarked on."""
+        pages = self.pages(path, model, ask, limit=limit)
+        rows = [row for page in pages for row in page]
+        if pages.cut:
+            self.on_remark(
+                f"asked to {ask.doing}, the server gave {len(rows)} and may have held back more: its lists can be cut there, "
+                "and it offers no way to ask for the rest"
+            )
+        return rows
 
     def pages(self, path: str, model: type[Model], ask: Asking, *, limit: int) -> Rows[Model]:
         """A list page after page, whatever its generation of paging."""
@@ -111,7 +128,9 @@ class Calls:
             )
             return page
 
-        return Rows(self, model, ask, Pages(fetch, limit))
+        described = self.dialect.capabilities
+        pages = Pages(fetch, limit, paging_of(described, path), most_rows(described, path))
+        return Rows(self, model, ask, pages)
 
     def read(self, model: type[Model], data: Any, ask: Asking) -> Model:
         """Data as a model.

@@ -1,4 +1,4 @@
-"""Which calls a server knows, and with which fields, read from its own description."""
+"""Which calls a server knows, and with which parameters and fields, read from its own description."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.observatory.openapi import Call, Description, at
 
 _PARAMETER = re.compile(r"\{[^{}/]*\}")
 _METHODS = frozenset({"get", "post", "put", "delete", "patch"})
@@ -17,7 +17,7 @@ _METHODS = frozenset({"get", "post", "put", "delete", "patch"})
 
 @dataclass(frozen=True)
 class Capabilities:
-    """A server's routes, and a digest of the document that lists them.
+    """A server's calls, and a digest of the document that lists them.
 
     `known` is False when the server does not show its description; then nothing can be said.
 
@@ -26,16 +26,23 @@ class Capabilities:
         digest: SHA-256 of the description's bytes, in hex; empty if unknown.
         title: what the description calls the service; untrusted, made printable.
         version: its version; untrusted, made printable.
-        routes: `GET /v2/leagues/{}`: parameters have no names.
-        fields: the fields of each route's JSON body, for those that take one.
+        calls: by route, `GET /v2/leagues/{}`: parameters of paths have no names.
+        schemes: the security schemes that its calls name: `bearer`, or a header's name in lower case.
+        tells_kind: whether participants say of what kind they are; None if it describes none.
     """
 
     known: bool = False
     digest: str = ""
     title: str = ""
     version: str = ""
-    routes: frozenset[str] = frozenset()
-    fields: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    calls: Mapping[str, Call] = field(default_factory=dict)
+    schemes: frozenset[str] = frozenset()
+    tells_kind: bool | None = None
+
+    @property
+    def routes(self) -> frozenset[str]:
+        """The routes of all calls."""
+        return frozenset(self.calls)
 
     def has(self, method: str, path: str) -> bool | None:
         """Whether a route exists, under whatever prefix; None if nobody knows.
@@ -50,11 +57,17 @@ class Capabilities:
         """Whether a route's JSON body may have a field; None if nobody knows. Arguments as `has`, and the field's name."""
         if not self.known:
             return None
-        return any(name in self.fields.get(route, ()) for route in self._named(method, path))
+        return any(name in call.fields for call in self._named(method, path))
 
-    def _named(self, method: str, path: str) -> Iterator[str]:
+    def call(self, method: str, path: str) -> Call | None:
+        """What is said of a route; None if nobody knows, or it does not exist. Arguments as `has`."""
+        return next(self._named(method, path), None)
+
+    def _named(self, method: str, path: str) -> Iterator[Call]:
         wanted, prefix = _PARAMETER.sub("{}", path), f"{method.upper()} "
-        return (route for route in self.routes if route.startswith(prefix) and route.endswith(wanted))
+        return (
+            call for route, call in self.calls.items() if route.startswith(prefix) and route.endswith(wanted)
+        )
 
 
 def read_capabilities(document: bytes) -> Capabilities:
@@ -67,40 +80,24 @@ def read_capabilities(document: bytes) -> Capabilities:
         content = json.loads(document)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    paths = content.get("paths") if isinstance(content, dict) else None
+    paths = at(content, "paths")
     if not isinstance(paths, dict):
         raise ValueError("the description has no `paths`")  # noqa: TRY004 - what it is, not how it is called
-    described = {
-        f"{method.upper()} {_PARAMETER.sub('{}', path)}": operation
-        for path, operations in paths.items()
-        if isinstance(operations, dict)
-        for method, operation in operations.items()
-        if method in _METHODS
-    }
-    info = content.get("info")
+    reader = Description(content)
+    info = at(content, "info")
     about = info if isinstance(info, dict) else {}
     return Capabilities(
         known=True,
         digest=hashlib.sha256(document).hexdigest(),
         title=printable(about.get("title", "")),
         version=printable(about.get("version", "")),
-        routes=frozenset(described),
-        fields={route: frozenset(_fields(content, operation)) for route, operation in described.items()},
+        calls={
+            f"{method.upper()} {_PARAMETER.sub('{}', path)}": reader.call(path, operations, operation)
+            for path, operations in paths.items()
+            if isinstance(operations, dict)
+            for method, operation in operations.items()
+            if method in _METHODS
+        },
+        schemes=reader.schemes(),
+        tells_kind=reader.tells_kind(),
     )
-
-
-def _fields(document: Mapping[str, Any], operation: Any) -> set[str]:
-    """The fields of a route's JSON body; none where the description cannot be followed."""
-    shape = _at(operation, "requestBody", "content", "application/json", "schema")
-    pointer = _at(shape, "$ref")
-    if isinstance(pointer, str):
-        shape = _at(document, *pointer.removeprefix("#/").split("/"))
-    properties = _at(shape, "properties")
-    return set(properties) if isinstance(properties, dict) else set()
-
-
-def _at(value: Any, *keys: str) -> Any:
-    """What stands under keys, one in the other; None if it is not there."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value

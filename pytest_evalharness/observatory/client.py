@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
-from pytest_evalharness.errors import FieldUnavailable, NotTheService, UsageError
-from pytest_evalharness.net import Limits, MakeCarrier, Pool, Transport
+from pytest_evalharness.errors import FieldUnavailable, NotTheService
+from pytest_evalharness.net import Limits, MakeCarrier, Pool
 from pytest_evalharness.net.transport import OnRetry
-from pytest_evalharness.observatory.artifacts import artifact, seat_artifact
+from pytest_evalharness.observatory.artifacts import ArtifactReader
 from pytest_evalharness.observatory.calls import HIDDEN, Asking, Calls, Missing, named, segment
 from pytest_evalharness.observatory.capabilities import Capabilities, read_capabilities
 from pytest_evalharness.observatory.credentials import NOTHING_SUBMITTED, Token
+from pytest_evalharness.observatory.describing import describe
+from pytest_evalharness.observatory.dialect import Auth, Dialect
+from pytest_evalharness.observatory.endpoint import Endpoint
 from pytest_evalharness.observatory.models import (
     ContainerImage,
     Credits,
     Division,
     ExperienceRequestDetail,
+    Leaderboard,
     League,
     Membership,
     PolicyVersion,
@@ -74,6 +77,7 @@ class Observatory:
         on_retry: told the reason and the seconds before each wait.
         stop: once set, no call waits for another try.
         carrier: makes what carries each single request.
+        on_remark: told what every reader of the results should know, such as a list that the server may have cut.
 
     Raises:
         UsageError: the root is no address that a token may be sent to.
@@ -91,24 +95,25 @@ class Observatory:
         on_retry: OnRetry | None = None,
         stop: threading.Event | None = None,
         carrier: MakeCarrier = Pool,
+        on_remark: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.server_root = _checked_root(server_root)
+        self._endpoint = Endpoint(
+            server_root,
+            clock=clock,
+            rng=rng,
+            environ=environ,
+            limits=limits,
+            on_retry=on_retry,
+            stop=stop,
+            carrier=carrier,
+        )
+        self.server_root = self._endpoint.root
         self._clock = clock
-        try:
-            transport = Transport(
-                f"{self.server_root}/observatory",
-                headers={"Authorization": f"Bearer {token.reveal()}"},
-                clock=clock,
-                rng=rng,
-                limits=limits,
-                environ=environ,
-                on_retry=on_retry,
-                stop=stop,
-                carrier=carrier,
-            )
-        except ValueError as problem:
-            raise _bad_address(str(problem)) from None
-        self._calls = Calls(transport, Translator(self.server_root, token))
+        self._token = token
+        transport = self._endpoint.transport(Auth.BEARER.headers(token.reveal()))
+        self._calls = Calls(transport, Translator(self.server_root, token), on_remark)
+        self._artifacts = ArtifactReader(self._calls)
+        self._learnt = False
 
     def __repr__(self) -> str:
         """The address, never the token."""
@@ -140,6 +145,32 @@ class Observatory:
             raise self._calls.translator.rejected(ask.doing, not_done, "it counts as anonymous")
         return who
 
+    @property
+    def dialect(self) -> Dialect:
+        """Which generation of the service is spoken to; assumed to be today's until `learn` has read it."""
+        return self._calls.dialect
+
+    def learn(self, *, not_done: str = NOTHING_SUBMITTED) -> Dialect:
+        """Read the server's description, once, and speak its dialect from now on. Not for several threads.
+
+        A server that shows none, or one that says nothing of this API, is taken for today's, and the dialect says why.
+
+        Raises:
+            CredentialsRejected: the server does not take the token.
+            ServerUnreachable: nobody answers.
+        """
+        if not self._learnt:
+            secret = self._token.reveal()
+            # In both headers: which of them the server takes is what it is about to tell.
+            both = {key: value for auth in Auth for key, value in auth.headers(secret).items()}
+            with self._endpoint.transport(both) as transport:
+                dialect = describe(transport, self._calls.translator, not_done)
+            if dialect.auth is not Auth.BEARER:
+                self._calls.transport.close()
+                self._calls.transport = self._endpoint.transport(dialect.auth.headers(secret))
+            self._calls.dialect, self._learnt = dialect, True
+        return self._calls.dialect
+
     def capabilities(self, *, not_done: str = NOTHING_SUBMITTED) -> Capabilities:
         """Which calls the server knows; `known` is False when it does not say."""
         ask = Asking("read the server's description", not_done, absent=HIDDEN)
@@ -157,6 +188,8 @@ class Observatory:
 
         False also where the server does not say, or not in a way that can be read.
         """
+        if self._learnt:
+            return bool(self.dialect.capabilities.takes("POST", REQUESTS, KEY))
         try:
             return bool(self.capabilities(not_done=not_done).takes("POST", REQUESTS, KEY))
         except NotTheService:
@@ -266,6 +299,12 @@ class Observatory:
         ask = Asking(f"read the round {named(round_id)}", not_done)
         return self._calls.one(f"/v2/rounds/{segment(round_id)}", RoundDetail, ask)
 
+    def leaderboard(self, division_id: str, *, not_done: str = NOTHING_SUBMITTED) -> Leaderboard:
+        """A division's leaderboard; it has no entries where the server shows none."""
+        ask = Asking(f"read the leaderboard of {named(division_id)}", not_done, absent=HIDDEN)
+        path = f"/v2/divisions/{segment(division_id)}/leaderboard"
+        return self._calls.maybe(path, Leaderboard, ask) or Leaderboard(entries=())
+
     # --- policies
 
     def policy_versions(
@@ -326,7 +365,9 @@ class Observatory:
     ) -> ExperienceRequestDetail:
         """A request with its episodes. A `fresh` one may be answered with 404 for a while after its create."""
         late = LATE_SECONDS if fresh else 0.0
-        return read(self._calls, request_id, late, not_done, deadline)
+        detail = read(self._calls, request_id, late, not_done, deadline)
+        self._artifacts.note(detail.episodes)
+        return detail
 
     def find_experience_requests(
         self, token_in_notes: str, since: float | None = None, *, not_done: str = GOES_ON
@@ -348,12 +389,13 @@ class Observatory:
         """Softly stop a request: what has not started never starts, what runs ends by itself.
 
         Returns:
-            True if it is cancelled, False if it had ended before, None if the server cannot cancel.
+            True if it is cancelled, False if it had ended before, None if the server cannot cancel; one that says so in its
+            description is not asked.
 
         Raises:
             ServerUnreachable: also when the answer was lost: then it may or may not be cancelled.
         """
-        return cancel(self._calls, request_id)
+        return None if self.dialect.cancels is False else cancel(self._calls, request_id)
 
     def episode_results(
         self, episode_request_id: str, *, late_seconds: float = LATE_SECONDS, not_done: str = GOES_ON
@@ -365,8 +407,8 @@ class Observatory:
         Returns:
             the object, or None if it is still absent after `late_seconds`.
         """
-        return artifact(
-            self._calls, episode_request_id, "results", not_done=not_done, late_seconds=late_seconds
+        return self._artifacts.object(
+            episode_request_id, "results", not_done=not_done, late_seconds=late_seconds
         )
 
     def episode_error_info(
@@ -377,16 +419,16 @@ class Observatory:
         Returns:
             the object, or None if it is still absent after `late_seconds`.
         """
-        return artifact(
-            self._calls, episode_request_id, "error-info", not_done=not_done, late_seconds=late_seconds
+        return self._artifacts.object(
+            episode_request_id, "error-info", not_done=not_done, late_seconds=late_seconds
         )
 
     def player_status(
         self, episode_request_id: str, *, not_done: str = GOES_ON, deadline: Deadline | None = None
     ) -> dict[str, Any] | None:
         """What became of the players' processes of an ended episode, as it is; None where the service keeps none."""
-        return artifact(
-            self._calls, episode_request_id, "player-status", not_done=not_done, deadline=deadline
+        return self._artifacts.object(
+            episode_request_id, "player-status", not_done=not_done, deadline=deadline
         )
 
     def policy_artifact(
@@ -403,8 +445,7 @@ class Observatory:
         Raises:
             CredentialsRejected: the policy version is somebody else's.
         """
-        return seat_artifact(
-            self._calls,
+        return self._artifacts.of_seat(
             episode_request_id,
             policy_version_id,
             seat,
@@ -423,8 +464,7 @@ class Observatory:
         deadline: Deadline | None = None,
     ) -> bytes | None:
         """The log of a seat's process; None where there is none. Only its owner may read it, as `policy_artifact`."""
-        return seat_artifact(
-            self._calls,
+        return self._artifacts.of_seat(
             episode_request_id,
             policy_version_id,
             seat,
@@ -436,26 +476,3 @@ class Observatory:
     def _is_active(self, row: Membership) -> bool:
         over = row.end_time is not None and row.end_time.timestamp() <= self._clock.now()
         return not over and row.status not in _ENDED
-
-
-def _checked_root(server_root: str) -> str:
-    root = server_root.strip().rstrip("/")
-    try:
-        parts = urlsplit(root)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        raise _bad_address("it is no URL") from None
-    if not usable:
-        raise _bad_address("it starts with http:// or https:// and names a host")
-    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        # Not quoted: what stands there may be a password.
-        raise _bad_address("it holds neither a user nor a query; the token comes from elsewhere")
-    return root
-
-
-def _bad_address(why: str) -> UsageError:
-    return UsageError(
-        f"the server's address cannot be used: {named(why)}",
-        not_done=NOTHING_SUBMITTED,
-        next_step="--eval-server https://HOST/api   (the root of the league's API)",
-    )

@@ -11,6 +11,7 @@ from pytest_evalharness.observatory.models.leagues import (
     ContainerImage,
     Division,
     Game,
+    Leaderboard,
     League,
     Membership,
     PolicyVersion,
@@ -18,6 +19,7 @@ from pytest_evalharness.observatory.models.leagues import (
     Round,
     RoundDetail,
     RoundResult,
+    Standing,
     WhoAmI,
 )
 from pytest_evalharness.observatory.models.requests import (
@@ -43,6 +45,7 @@ __all__ = [
     "ExperienceRequestDetail",
     "ExperienceRequestRow",
     "Game",
+    "Leaderboard",
     "League",
     "Membership",
     "Participant",
@@ -54,6 +57,7 @@ __all__ = [
     "Round",
     "RoundDetail",
     "RoundResult",
+    "Standing",
     "Status",
     "WhoAmI",
 ]

@@ -179,3 +179,38 @@ class RoundDetail(Round):
     """A round with its results."""
 
     results: Annotated[tuple[RoundResult, ...], NONE_IS_EMPTY] = ()
+
+
+class Standing(Wire):
+    """A player's place on a leaderboard."""
+
+    rank: int | None = None
+    player_id: str
+    player_name: str | None = None
+    score: float | None = None
+    rounds_played: int | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat(cls, value: Any) -> Any:
+        """In June 2026 the player was an object, and the score had a longer name."""
+        if not isinstance(value, dict) or not isinstance(value.get("player"), dict):
+            return value
+        player = value["player"]
+        return {
+            "score": value.get("mean_round_score"),
+            **value,
+            "player_id": player.get("id"),
+            "player_name": player.get("name"),
+        }
+
+
+class Leaderboard(Wire):
+    """A division's leaderboard: null where there is none, a list today, an object in June 2026."""
+
+    entries: Annotated[tuple[Standing, ...], NONE_IS_EMPTY]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _any_shape(cls, value: Any) -> Any:
+        return {"entries": value} if value is None or isinstance(value, list) else value

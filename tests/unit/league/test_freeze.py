@@ -10,7 +10,12 @@ from pytest_evalharness.errors import FieldUnavailable
 from pytest_evalharness.league.freeze import Freezer
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.ownership import Owner
-from pytest_evalharness.observatory.models import ContainerImage, PolicyVersion, PolicyVersionDetail
+from pytest_evalharness.observatory.models import (
+    ContainerImage,
+    Leaderboard,
+    PolicyVersion,
+    PolicyVersionDetail,
+)
 from pytest_evalharness.verdict.claim import Declaration
 
 
@@ -25,6 +30,9 @@ class League:
 
     def rounds(self, **_):
         return []
+
+    def leaderboard(self, _):
+        return Leaderboard(entries=())
 
     def policy_versions(self, *_, **__):
         return []

@@ -16,7 +16,7 @@ from pytest_evalharness.league.roster import (
     rank,
     resolve_field,
 )
-from pytest_evalharness.observatory.models import Division, RoundDetail
+from pytest_evalharness.observatory.models import Division, Leaderboard, RoundDetail
 
 HOSTILE = "\x1b[31mEvil\n\u202eplayer"
 NOBODY = frozenset()
@@ -30,7 +30,8 @@ def clock():
 class Service:
     """As much of the client as a field is chosen from."""
 
-    def __init__(self, live, mine=(), rounds=(), divisions=("div_1",)):
+    def __init__(self, live, mine=(), rounds=(), divisions=("div_1",), board=None):
+        self.board = board
         self.live, self.mine, self.details, self.divisions = list(live), list(mine), list(rounds), divisions
         self.asked = []
 
@@ -44,6 +45,10 @@ class Service:
     def rounds(self, *, division_id, status, limit):
         assert (status, limit) == ("completed", 10)
         return self.details
+
+    def leaderboard(self, division_id):
+        assert division_id in self.divisions
+        return Leaderboard.model_validate(self.board)
 
     def round(self, round_id):
         return next(detail for detail in self.details if detail.id == round_id)
@@ -188,6 +193,33 @@ def test_a_field_of_the_best_without_own_players(make, clock):
     assert roster.resolved_at == "2026-09-01T12:00:00.000Z"
     assert roster.chosen == "best recent round score"
     assert Roster.from_json(json.loads(canonical_json(roster.to_json()))) == roster
+
+
+BOARD = [{"rank": 1, "player_id": "ply_3", "player_name": "P3", "score": 2.5, "rounds_played": 4}]
+OLD_BOARD = {"entries": [{"rank": 1, "player": {"id": "ply_3", "name": "P3"}, "mean_round_score": 2.5}]}
+
+
+@pytest.mark.parametrize("board", [BOARD, OLD_BOARD], ids=["list", "object"])
+def test_a_league_without_recent_scores_is_ranked_by_its_leaderboard(make, clock, board):
+    service = Service(players(make, 9), board=board)
+    roster = resolve_field(service, make.plan(), clock)
+    assert [member.player_id for member in roster.opponents[:2]] == ["ply_3", "ply_0"]
+    assert [member.score for member in roster.opponents[:2]] == [2.5, None]
+    assert roster.chosen == "leaderboard score: no recent round tells any"
+    named = resolve_field(service, make.plan(opponents=("P5",)), clock)
+    assert named.chosen == "1 named, the rest by leaderboard score: no recent round tells any"
+
+
+def test_a_leaderboard_is_not_mixed_with_scores_of_rounds(make, clock):
+    rounds = [round_of(1, ("ply_8", 0.5, True))]
+    roster = resolve_field(Service(players(make, 9), rounds=rounds, board=BOARD), make.plan(), clock)
+    assert [member.player_id for member in roster.opponents[:2]] == ["ply_8", "ply_0"]
+
+
+def test_no_scores_anywhere_order_by_id(make, clock):
+    roster = resolve_field(Service(players(make, 9)), make.plan(), clock)
+    assert [member.player_id for member in roster.opponents] == [f"ply_{i}" for i in range(7)]
+    assert roster.chosen == "best recent round score"
 
 
 def test_named_opponents_come_first_and_sit_once(make, clock):
