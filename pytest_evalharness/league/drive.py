@@ -19,7 +19,7 @@ from pytest_evalharness.league.plan import Budgets
 from pytest_evalharness.league.poll import Poller
 from pytest_evalharness.ledger.leases import Lease
 from pytest_evalharness.ledger.states import BlockState, LeaseLost
-from pytest_evalharness.observatory.problems import AnswerLost
+from pytest_evalharness.observatory.problems import AnswerLost, Conflict
 from pytest_evalharness.observatory.search import FoundRequests
 
 LOOK_FOR_LOST = 8.0
@@ -102,9 +102,10 @@ class BlockDriver(threading.Thread):
         """One POST. What it did is in the journal before anything else happens."""
         try:
             detail = self.context.observatory.create_experience_request(self._body())
+        except Conflict as conflict:
+            return self._posted_elsewhere(conflict)
         except (RequestRefused, CredentialsRejected) as refusal:
-            self.lease.refused(refusal)
-            self.say("refused", reason=refusal.what)
+            self._refuse(refusal)
             raise
         except AnswerLost:
             self.say("answer_lost")
@@ -113,6 +114,20 @@ class BlockDriver(threading.Thread):
             self.lease.not_sent()  # whatever else it was: the client says that nothing went out
             raise
         return self._posted(detail.id, "posted")
+
+    def _refuse(self, refusal: EvalHarnessError) -> None:
+        self.lease.refused(refusal)
+        self.say("refused", reason=refusal.what)
+
+    def _posted_elsewhere(self, conflict: Conflict) -> str:
+        """Whoever works on a copy of this ledger has the block's key too, and may have posted it with other notes."""
+        found = self._search()
+        if found:
+            return self._posted(found[0].id, "adopted")
+        if self.context.stop.is_set() or not found.conclusive:
+            raise self._unseen(f"the server does not take it: {conflict.what}") from None
+        self._refuse(conflict)
+        raise conflict
 
     def _posted(self, request_id: str, how: str) -> str:
         self.lease.posted(request_id)
@@ -126,23 +141,31 @@ class BlockDriver(threading.Thread):
         sent. Otherwise a server that knows idempotency keys answers the same POST with the first request. Else nobody
         can tell.
         """
-        clock = self.context.clock
-        deadline = Deadline.after(clock, LOOK_FOR_LOST)
-        while True:
-            found = self._look()
-            if len(found) == 1:
-                return self._posted(found[0].id, "adopted")
-            if len(found) > 1:
-                raise self._doubled([row.id for row in found])
-            if deadline.expired or clock.wait(0.5, self.context.stop):
-                break
+        found = self._search()
+        if found:
+            return self._posted(found[0].id, "adopted")
         if not self.context.stop.is_set():
-            if found.conclusive and clock.now() - self._sent_at > ARRIVED:
+            if found.conclusive and self.context.clock.now() - self._sent_at > ARRIVED:
                 self.lease.not_sent()
                 return self._post()
             if self.context.observatory.knows_idempotency_keys():
                 return self._repeat_with_the_same_key()
         raise self._unseen("the server does not show whether it exists")
+
+    def _search(self) -> FoundRequests:
+        """Look for the block's request: for a while, since what was accepted a moment ago may be listed late.
+
+        Raises:
+            SubmissionUnknown: there are several.
+        """
+        clock = self.context.clock
+        deadline = Deadline.after(clock, LOOK_FOR_LOST)
+        while True:
+            found = self._look()
+            if len(found) > 1:
+                raise self._doubled([row.id for row in found])
+            if found or deadline.expired or clock.wait(0.5, self.context.stop):
+                return found
 
     def _unseen(self, why: str) -> SubmissionUnknown:
         """A POST that may have made a request, which nobody has seen."""

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
         load_token,
         token_from_file,
     )
-    from pytest_evalharness.observatory.problems import AnswerLost, NotSent
+    from pytest_evalharness.observatory.problems import AnswerLost, Conflict, NotSent
     from pytest_evalharness.observatory.resolve import ResolvedPolicy, resolve_policy
     from pytest_evalharness.observatory.search import FoundRequests
     from pytest_evalharness.observatory.status import Status
 
 _HOMES = {
     "AnswerLost": "problems",
+    "Conflict": "problems",
     "Capabilities": "capabilities",
     "FoundRequests": "search",
     "Identity": "credentials",
@@ -36,6 +37,7 @@ _HOMES = {
 __all__ = [
     "AnswerLost",
     "Capabilities",
+    "Conflict",
     "FoundRequests",
     "Identity",
     "NotSent",

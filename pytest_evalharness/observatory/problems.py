@@ -31,6 +31,7 @@ from pytest_evalharness.observatory.credentials import NOTHING_SUBMITTED, TOKEN_
 
 _UNAUTHORIZED = 401
 _FORBIDDEN = 403
+_CONFLICT = 409
 _AMBIGUOUS_FROM = 500
 _AMBIGUOUS = frozenset({408, 425, 429})
 _SHOWN_LINES = 12
@@ -49,6 +50,10 @@ class AnswerLost(SubmissionUnknown):
 
 class NotSent(ServerUnreachable):
     """A create of which provably nothing reached the server."""
+
+
+class Conflict(RequestRefused):
+    """A create that contradicts what the server has. That may be the same request, accepted from somebody else."""
 
 
 class Translator:
@@ -173,7 +178,8 @@ class Translator:
         return self.not_the_service(f"cannot {doing}: {problem.request} answers {said}", not_done)
 
     def _refused(self, problem: HttpStatus, doing: str) -> RequestRefused:
-        return RequestRefused(
+        kind = Conflict if problem.status == _CONFLICT else RequestRefused
+        return kind(
             f"cannot {doing}: the server refused it: {_lines(problem)}",
             not_done=NOTHING_SUBMITTED,
             next_step="change what the server names, and look at the plan with --eval-dry-run",

@@ -112,7 +112,7 @@ _TITLES = {
 def annotate(
     report: Report, places: Mapping[str, tuple[str, int]], *, leave_out: Container[str] = ()
 ) -> list[str]:
-    """Workflow commands, errors first, at most ten: a line for each case that did not pass.
+    """Workflow commands, errors first, at most ten: a line for each case that did not pass; the last counts the rest.
 
     Args:
         report: the run.
@@ -138,12 +138,14 @@ def annotate(
     if report.still_running:
         found.append(("warning", "still running", _lines(report.still_running) + _GOES_ON, ""))
     found.sort(key=lambda entry: entry[0] != "error")
-    lines = [annotation(level, title, text, places.get(nodeid)) for level, title, text, nodeid in found]
-    if len(lines) <= MOST_ANNOTATIONS:
-        return lines
-    kept = MOST_ANNOTATIONS - 1
-    more = annotation(found[kept][0], "more", f"and {len(lines) - kept} more: see the step summary")
-    return [*lines[:kept], more]
+    rest = len(found) - MOST_ANNOTATIONS
+    if rest > 0:
+        level, title, text, nodeid = found[MOST_ANNOTATIONS - 1]
+        found[MOST_ANNOTATIONS - 1] = level, title, f"{text}\nand {rest} more: see the step summary", nodeid
+    return [
+        annotation(level, title, text, places.get(nodeid))
+        for level, title, text, nodeid in found[:MOST_ANNOTATIONS]
+    ]
 
 
 _GOES_ON = "\nnothing is posted twice: the same command goes on with what runs at the server"

@@ -127,6 +127,13 @@ FAULTS = {
             bare=1,
         ),
         Fault(
+            "moving-scores",
+            "TIMES",
+            "the next TIMES readings of a round each give its places to other players: the ranking moves while it is read",
+            _times,
+            bare=_MOST_TIMES,
+        ),
+        Fault(
             "html",
             "TIMES",
             "answers are a web page with status 200, as from a captive portal; plain `html` for all of them",

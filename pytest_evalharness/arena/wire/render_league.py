@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_evalharness.arena.league.world import (
     Coworld,
     Division,
@@ -132,10 +134,19 @@ def round_(round_: Round, root: str) -> shapes.RoundShape:
     }
 
 
-def round_detail(each: Round, root: str) -> shapes.RoundDetailShape:
-    """A round with its results."""
+def round_detail(each: Round, root: str, *, turned: int = 0) -> shapes.RoundDetailShape:
+    """A round with its results.
+
+    Args:
+        each: the round.
+        root: the URL of the API, as this client reached it.
+        turned: by how many places its players are moved, by a fault.
+    """
     at = each.completed_at or each.created_at
-    return {**round_(each, root), "results": [_standing(standing, at) for standing in each.standings]}
+    who = [standing.version for standing in each.standings]
+    by = turned % len(who) if who else 0
+    rows = zip(each.standings, who[by:] + who[:by], strict=True)
+    return {**round_(each, root), "results": [_standing(replace(one, version=v), at) for one, v in rows]}
 
 
 def _standing(standing: Standing, at: float) -> shapes.StandingShape:

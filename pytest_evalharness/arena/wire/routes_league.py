@@ -217,4 +217,6 @@ def _rounds(api: APIRouter, house: House) -> None:
         found = next((each for each in house.now.rounds if each.id == round_id), None)
         if found is None:
             raise not_found("Round")
-        return JSONResponse(render.round_detail(found, root(request)))
+        turned = int(house.faults.value("moving-scores") or 0)
+        house.faults.take("moving-scores")
+        return JSONResponse(render.round_detail(found, root(request), turned=turned))

@@ -16,6 +16,7 @@ def test_the_table_explains_every_fault(arena):
         "slow-queue",
         "reject-body",
         "silent-get",
+        "moving-scores",
         "html",
         "not-visible",
         "fail-episodes",
@@ -163,6 +164,22 @@ def test_a_silent_get_is_never_answered(arena):
         arena.client.get("/whoami", timeout=0.3)
 
     assert arena.client.get("/whoami").status_code == 200
+
+
+def test_a_ranking_that_moves_while_it_is_read(arena):
+    page = arena.get("/v2/rounds", league_id=arena.body()["target"]["league_id"], status="completed")
+    path = f"/v2/rounds/{page['entries'][0]['id']}"
+
+    def ranking():
+        return [row["player"]["id"] for row in arena.get(path)["results"]]
+
+    still = ranking()
+    assert ranking() == still
+    arena.fault("moving-scores=2")
+    first, second = ranking(), ranking()
+    assert first == still[2:] + still[:2]
+    assert second == still[1:] + still[:1]
+    assert ranking() == still
 
 
 def test_html_instead_of_json(arena):

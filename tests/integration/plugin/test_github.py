@@ -19,6 +19,10 @@ import pytest
 def test_crew(ab, case):
     ab.require()
 """
+WELL_FORMED = (
+    r"::error file=test_evals\.py,line=3,title=evalharness%3A failed::A/B crew: WORSE, [^\x1b]*"
+    r"%0Atest_evals\.py::test_crew\[(?P<case>\d+)\](%0Aand (?P<more>\d+) more: see the step summary)?"
+)
 COMMAND = re.compile(r"^::(?:error|warning|notice) ")
 
 
@@ -131,8 +135,11 @@ def test_fifteen_failures_are_ten_annotations(github):
     assert result.ret == 1
     told = annotations(result)
     assert len(told) == 10
-    assert told[-1] == "::error title=evalharness%3A more::and 6 more: see the step summary"
-    assert len(set(told)) == 10
+    shown = [re.fullmatch(WELL_FORMED, line) for line in told]
+    assert all(shown), told
+    assert len({one["case"] for one in shown}) == 10, "each is told once"
+    assert [one["more"] for one in shown] == [None] * 9 + ["5"]
+    assert str(result.stdout).count("::error ") == 10, "none stands elsewhere than at the start of its line"
 
 
 @pytest.mark.parametrize(

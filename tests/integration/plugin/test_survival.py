@@ -25,15 +25,6 @@ def said(result):
     return "\n".join([*result.outlines, *result.errlines])
 
 
-@pytest.mark.parametrize("dist", ["load", "loadscope", "worksteal"])
-def test_twelve_cases_on_four_workers_share_two_arms(project, dist):
-    project.cases(TWELVE)
-    result = project.judge("-n", "4", "--dist", dist)
-    assert result.ret == 0
-    result.assert_outcomes(passed=12)
-    assert project.posted == 2
-
-
 def test_the_same_command_reads_the_evidence_again(project):
     assert project.judge().ret == 0
     again = project.judge("-n", "2")

@@ -10,7 +10,7 @@ from pytest_evalharness.league.harvest import harvest
 from pytest_evalharness.league.plan import Budgets
 from pytest_evalharness.league.poll import NOT_YET
 from pytest_evalharness.ledger.states import BlockState
-from pytest_evalharness.observatory import AnswerLost
+from pytest_evalharness.observatory import AnswerLost, Conflict
 
 
 class HandClock:
@@ -113,7 +113,7 @@ def asked(found=(), *, conclusive=True, keys=False, create=None):
 def adopt(driver):
     """Lets a driver find out what became of a POST; returns it with the bodies that it posted."""
 
-    def run(answer, *, posted_at=950.0, **server):
+    def run(answer, *, posted_at=950.0, state=BlockState.POSTING, **server):
         def create(body):
             bodies.append(body)
             if isinstance(answer, Exception):
@@ -123,7 +123,7 @@ def adopt(driver):
         bodies = []
         made = driver(
             asked(create=create, **server),
-            state=BlockState.POSTING,
+            state=state,
             posted_at=posted_at,
             body={"num_episodes": 1},
             idempotency_key="evh-key",
@@ -154,6 +154,24 @@ def test_without_keys_only_what_would_be_listed_by_now_is_posted_again(adopt, po
         assert made.lease.steps[-5:] == ["not_sent", "begin_post", "posted", "polled", "release"]
     else:
         assert made.lease.steps[-2:] == ["unknown", "release"]
+
+
+@pytest.mark.thread(row=25)
+@pytest.mark.parametrize(
+    ("found", "conclusive", "steps"),
+    [
+        (["xreq_1"], True, ["begin_post", "heartbeat", "posted", "polled", "release"]),
+        ([], True, ["begin_post", "heartbeat", "refused", "release"]),  # it was refused for another reason
+        ([], False, ["begin_post", "heartbeat", "unknown", "release"]),
+    ],
+)
+def test_a_conflict_is_looked_into_before_it_is_a_refusal(adopt, found, conclusive, steps):
+    """Who works on a copy of the ledger posts under the same key, and may have been faster."""
+    conflict = Conflict("HTTP 409, idempotency_key was already used with a different body")
+    made, bodies = adopt(conflict, state=BlockState.PLANNED, found=found, conclusive=conclusive)
+    assert len(bodies) == 1
+    assert list(dict.fromkeys(made.lease.steps)) == steps
+    assert (made.error is None) is bool(found)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pytest_evalharness.errors import (
     UsageError,
 )
 from pytest_evalharness.net import Limits
-from pytest_evalharness.observatory import AnswerLost, NotSent
+from pytest_evalharness.observatory import AnswerLost, Conflict, NotSent
 
 BODY = {"roster": [], "notes": "evalharness run 7f3c"}
 
@@ -228,8 +228,9 @@ def test_endless_complaints_are_cut(client, wire):
 
 @pytest.mark.parametrize("status", [400, 404, 405, 409, 410, 413, 422])
 def test_these_statuses_refuse(client, wire, status):
-    with pytest.raises(RequestRefused):
+    with pytest.raises(RequestRefused) as caught:
         client(wire.reply({"detail": "no"}, status)).create_experience_request(BODY)
+    assert isinstance(caught.value, Conflict) is (status == 409)
 
 
 @pytest.mark.parametrize("status", [401, 403])

@@ -201,7 +201,11 @@ def test_there_are_at_most_ten_and_errors_come_first(report, case):
     assert len(told) == MOST_ANNOTATIONS
     assert [level for level, _, _ in told] == ["error"] * 8 + ["warning"] * 2
     assert "never reported" in told[7][2]
-    assert told[-1][2] == "and 7 more: see the step summary"
+    assert told[-1] == (
+        "warning",
+        {"title": "evalharness: cannot tell"},
+        "?\nu1\nand 6 more: see the step summary",
+    )
 
 
 def test_exactly_ten_are_all_shown(report, case):

@@ -1,0 +1,157 @@
+"""Two pytest processes on one ledger, or on copies of one: they behave like workers of one run."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+FOUR = """
+import pytest
+
+@pytest.mark.league_ab(role="crew", claim="better")
+@pytest.mark.parametrize("case", range(4))
+def test_crew(ab, case):
+    ab.require()
+"""
+WATCHED = """
+import os, pathlib
+from pytest_evalharness.ledger.ownership import ProcessLiveness
+from pytest_evalharness.observatory.client import Observatory
+
+asked = pathlib.Path({asked!r})
+original = Observatory.experience_request
+
+def noted(self, request_id, **words):
+    with asked.open("a") as file:
+        file.write(f"{{os.getpid()}} {{request_id}}\\n")
+    return original(self, request_id, **words)
+
+Observatory.experience_request = noted
+
+first = ProcessLiveness.__init__
+
+def impatient(self, *args, **words):
+    first(self, *args, **{{**words, "hung": {hung}}})
+
+ProcessLiveness.__init__ = impatient
+"""
+"""Writes down who asks the server about which request, and sets after how many silent seconds a poller counts as hung."""
+
+
+@pytest.fixture
+def started(project):
+    """Starts the project's command in a process of its own, with a place of its own for its reports: `started(*options)`."""
+    processes = []
+
+    def start(*more):
+        words = [word for word in project.command(*more) if not word.startswith("--junitxml")]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words],
+            cwd=project.pytester.path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def watch(project, hung=120.0):
+    asked = project.pytester.path / "asked.txt"
+    asked.touch()
+    project.pytester.makeconftest(WATCHED.format(asked=str(asked), hung=hung))
+    return asked
+
+
+def askers(asked):
+    """Which processes asked about each request, in the order in which they first did."""
+    found = {}
+    for line in asked.read_text().splitlines():
+        pid, request = line.split()
+        found.setdefault(request, []).append(int(pid))
+    return {request: list(dict.fromkeys(pids)) for request, pids in found.items()}
+
+
+def verdicts(project):
+    """Of every run in the home: its judgements, which hold every number."""
+    reports = [json.loads(path.read_text()) for path in project.home.glob("runs/*/results.json")]
+    return {
+        report["run_id"]: [
+            (r["judgement"], r["plan"], r["roster"]) for c in report["cases"] for r in c["results"]
+        ]
+        for report in reports
+    }
+
+
+def until(true, seconds=60.0):
+    deadline = time.monotonic() + seconds
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert true()
+
+
+@pytest.mark.thread(row=1)
+@pytest.mark.parametrize(
+    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["serial", "n2"]
+)
+def test_two_processes_at_the_same_time_post_once_and_say_the_same(project, started, workers):
+    asked = watch(project.cases(FOUR))
+    project.league.fault("slow-queue=2")  # both are there before the first can have ended
+    both = [started(*workers), started(*workers)]
+    for process in both:
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, output
+        assert "4 passed" in output
+    assert project.posted == 2
+    told = list(verdicts(project).values())
+    assert len(told) == 2, "each writes a report of its own"
+    assert told[0] == told[1]
+    assert len(told[0]) == 4
+    pollers = askers(asked)
+    assert len(pollers) == 2
+    assert all(len(pids) == 1 for pids in pollers.values()), "who waits reads the journal, not the server"
+
+
+@pytest.mark.thread(row=13)
+def test_a_poller_that_falls_silent_is_taken_over_and_finds_the_end_in_the_journal(project, started):
+    """Stopped, not dead: a laptop that sleeps, a debugger. It keeps its lease only as long as it is heard of."""
+    asked = watch(project, hung=1.0)
+    project.league.fault("slow-queue=3")
+    silent = started()
+    until(lambda: len(askers(asked)) == 2)
+    silent.send_signal(signal.SIGSTOP)
+    heir = started()
+    output, _ = heir.communicate(timeout=60)
+    assert heir.returncode == 0, output
+    assert [pids[-1] for pids in askers(asked).values()] == [heir.pid] * 2
+    silent.send_signal(signal.SIGCONT)
+    output, _ = silent.communicate(timeout=60)
+    assert silent.returncode == 0, output
+    first, second = verdicts(project).values()
+    assert first == second
+    assert project.posted == 2
+
+
+@pytest.mark.thread(row=25)
+def test_a_copy_of_the_ledger_finds_what_the_original_posted(project):
+    """Two jobs start from one cached ledger, and their requests carry one name: the second is refused, and looks."""
+    project.league.fault("reject-body=422")
+    assert project.judge_here().ret == 11  # now it is planned, with its names, and nothing is posted
+    project.league.heal()
+    copy = project.pytester.path / "copy"
+    shutil.copytree(project.home, copy)
+    created = project.league.created
+    assert project.judge_here("--eval-notes=job one").ret == 0
+    second = project.judge_here("--eval-notes=job two", f"--eval-home={copy}")
+    assert second.ret == 0
+    second.stdout.fnmatch_lines(["*candidate keeper:v2: found its request xreq_*; nothing was posted again"])
+    assert project.league.created == created + 2
