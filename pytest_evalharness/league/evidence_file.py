@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from pytest_evalharness.errors import UsageError
@@ -125,6 +125,7 @@ def verify(content: Any) -> list[Difference]:
         if digest(rest) != content.get(_DIGEST):
             found.append(Difference("the file", _DIGEST, content.get(_DIGEST), digest(rest)))
         for one in content["comparisons"]:
+            _require_our_fields(one)
             computed = _judged(one).to_json()
             where = f"{one['case']} ({one['id']})"
             found += [Difference(where, *rest) for rest in _differences("", one["judgement"], computed)]
@@ -133,6 +134,21 @@ def verify(content: Any) -> list[Difference]:
             f"something in it is missing or malformed ({type(problem).__name__}: {problem})"
         ) from None
     return found
+
+
+def _require_our_fields(data: Mapping[str, Any]) -> None:
+    """Check that a judgement tells what this release tells; an older one told less.
+
+    Raises:
+        UsageError: it does not.
+    """
+    kind = PooledJudgement if "strata" in data["plan"] else Judgement
+    untold = sorted({field.name for field in fields(kind)} - set(data["judgement"]))
+    if untold:
+        raise _unreadable(
+            f"its judgement of {data['case']} does not tell {', '.join(untold)}: another release judged it, or it was changed",
+            "the pytest command of that run judges its evidence again and posts nothing; then export the new run",
+        )
 
 
 def _judged(data: Mapping[str, Any]) -> Judgement | PooledJudgement:
@@ -204,9 +220,7 @@ def _differences(path: str, written: Any, computed: Any) -> Iterator[tuple[str, 
         yield path, written, computed
 
 
-def _unreadable(why: str) -> UsageError:
+def _unreadable(why: str, next_step: str = "evalharness runs export RUN writes one that can") -> UsageError:
     return UsageError(
-        f"the file cannot be verified: {why}",
-        not_done="nothing was compared",
-        next_step="evalharness runs export RUN writes one that can",
+        f"the file cannot be verified: {why}", not_done="nothing was compared", next_step=next_step
     )

@@ -57,9 +57,15 @@ class League:
 
     def read(self, path):
         """A GET of the API itself."""
+        return self.write(path, None)
+
+    def write(self, path, body):
+        """A POST of JSON to the API itself."""
         token = yaml.safe_load((self.credentials / "credentials.yaml").read_text())["tokens"][self.api]
         request = urllib.request.Request(
-            f"{self.api}/observatory{path}", headers={"Authorization": f"Bearer {token}"}
+            f"{self.api}/observatory{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
         )
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
             return json.loads(answer.read())
