@@ -123,6 +123,14 @@ def _yes(raw: str) -> bool:
     raise ValueError("must be true or false")
 
 
+def _share(raw: str) -> float:
+    """A share above 0, 1 included."""
+    value = _real(0.0, 2.0, what="above 0 and at most 1")(raw)
+    if value > 1.0:
+        raise ValueError("must be above 0 and at most 1")
+    return value
+
+
 _seconds = _real(0.0, 1e9, what="a positive number of seconds")
 
 
@@ -239,6 +247,14 @@ SETTINGS: tuple[Setting, ...] = (
         0.10,
         "the lift that plans are made for, where the mark names none",
         metavar="LIFT",
+        belongs_to_case=True,
+    ),
+    Setting(
+        "min_fire_rate",
+        _share,
+        None,
+        "how often the tested policy's adviser must have decided in each arm, where the mark names none: 0.9 for 90 %",
+        metavar="RATE",
         belongs_to_case=True,
     ),
     Setting(

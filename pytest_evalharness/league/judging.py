@@ -11,12 +11,14 @@ from pytest_evalharness.league.arms import BASELINE, CANDIDATE, SIDES
 from pytest_evalharness.league.family import Settled
 from pytest_evalharness.league.freeze import Frozen
 from pytest_evalharness.league.history import earlier, elsewhere, pooled_attempts
+from pytest_evalharness.league.measured import measured, remarkable
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord, Outcome
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.trust import findings
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
+from pytest_evalharness.verdict.checks import Check
 from pytest_evalharness.verdict.counts import Pairs, Turn
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
 from pytest_evalharness.verdict.judge import judge
@@ -68,7 +70,22 @@ class Case:
 
     @cached_property
     def _findings(self) -> tuple[Finding, ...]:
-        return tuple(findings(self.frozen.arms, self.records, aa=self.plan.aa, paired=self.paired))
+        asked = self.plan.declaration.min_fire_rate
+        return tuple(
+            findings(self.frozen.arms, self.records, aa=self.plan.aa, paired=self.paired, min_fire_rate=asked)
+        )
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """What was looked at, and what was seen."""
+        failed = {one.reason for one in self._findings}
+        asked = self.plan.declaration.min_fire_rate
+        return measured(self.frozen.arms, self.records, failed, min_fire_rate=asked)
+
+    @cached_property
+    def remarkable(self) -> tuple[Finding, ...]:
+        """What a reader must know of the games beside a trustworthy verdict."""
+        return tuple(remarkable(self.frozen.arms, self.records))
 
     @property
     def paired(self) -> bool:
@@ -95,7 +112,12 @@ class Case:
             look=self.look,
             unplanned_looks=self.unplanned_looks,
             others=others,
-            beside=[*_beside(plan, read.candidate, read.baseline), *self.frozen.caveats()],
+            beside=[
+                *_beside(plan, read.candidate, read.baseline),
+                *self.frozen.caveats(),
+                *self.remarkable,
+            ],
+            checks=self.checks,
             aa=plan.aa,
         )
 

@@ -12,6 +12,7 @@ from pytest_evalharness.settings import Settings
 
 _DECLARED = (
     "claim", "rule", "alpha", "margin", "target_lift", "pairing", "looks", "spending", "secondary", "missing",
+    "min_fire_rate",
 )  # fmt: skip
 _FREE = (*_DECLARED, "episodes", "ticks", "opponents", "config")
 
@@ -65,7 +66,9 @@ def comparison_plan(
     if unknown:
         raise _wrong(f"compare has no {unknown[0]!r}; it knows {', '.join(_FREE)}")
     arms = [one if isinstance(one, ArmRequest) else ArmRequest.of(one) for one in (candidate, baseline)]
-    said = {key: words[key] for key in _DECLARED if key in words}
+    said = {"min_fire_rate": settings["min_fire_rate"]} | {
+        key: words[key] for key in _DECLARED if key in words
+    }
     episodes = _or(DEFAULT_EPISODES, _said("episodes", "num", words, settings))
     try:
         return ComparisonPlan(

@@ -20,6 +20,7 @@ from pytest_evalharness.episodes.player_status import PlayerStatus, read_player_
 from pytest_evalharness.episodes.results import SeatResults
 from pytest_evalharness.episodes.telemetry import read_telemetry
 from pytest_evalharness.errors import ArtifactUnreadable, CredentialsRejected, EvalHarnessError
+from pytest_evalharness.league.records import LOG, STATUS, TELEMETRY
 from pytest_evalharness.observatory.client import Observatory
 from pytest_evalharness.observatory.models import EpisodeRow
 
@@ -27,7 +28,6 @@ SAMPLE = 3
 """Of so many games of a request the tested policy's own records are read where nobody asked for more."""
 PATIENCE = 60.0
 """Seconds that all of a request's optional artifacts may take together."""
-STATUS, TELEMETRY, LOG = "player-status", "policy-artifact", "policy-logs"
 _Read = TypeVar("_Read")
 
 

@@ -19,6 +19,7 @@ from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
 from pytest_evalharness.report.model import requests_told
 from pytest_evalharness.settings import LARGEST_REQUEST
+from pytest_evalharness.verdict.checks import together
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 from pytest_evalharness.verdict.pooling import judge_pool
@@ -77,7 +78,6 @@ class PoolResult(Claimed[PooledJudgement]):
             for name, result in self.strata.items()
             for side, arm in zip(SIDES, (result.candidate, result.baseline), strict=True)
         ]
-
         builds = [
             f"{'builds':<15}: {printable(name)}: {line}"
             for name, result in self.strata.items()
@@ -85,6 +85,7 @@ class PoolResult(Claimed[PooledJudgement]):
             for line in result.builds.summary()
         ]
         return arms + builds
+
     def __repr__(self) -> str:
         """The whole verdict in one line: what a bare assert shows."""
         return self.in_one_line()

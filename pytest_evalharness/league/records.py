@@ -16,6 +16,9 @@ from pytest_evalharness.league.copies import distinct
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.words import Attribution
 
+STATUS, TELEMETRY, LOG = "player-status", "policy-artifact", "policy-logs"
+"""Artifacts that an episode may have beside its results, by the service's names."""
+
 
 class Outcome(StrEnum):
     """What an episode says about the tested seat."""
@@ -162,6 +165,19 @@ class ArmRecord:
                 for spec, block in zip(asked, evidence, strict=True)
             ),
         )
+
+    @property
+    def versions(self) -> frozenset[str]:
+        """The versions of the game that were played, by the requests and by every row that tells one; empty if nobody does."""
+        names = {told.rpartition(" ")[0] for told in self.coworlds}
+        by_requests = {told for told in self.coworlds if told.rpartition(" ")[2] != "None"}
+        by_rows = {
+            f"{name} {episode.coworld_version}"
+            for name in names
+            for episode in self.episodes
+            if episode.coworld_version is not None
+        }
+        return frozenset(by_requests | by_rows)
 
     def by_request(self) -> list[tuple[BlockSpec, tuple[EpisodeRecord, ...]]]:
         """What each request asked for, with the episodes that it listed."""

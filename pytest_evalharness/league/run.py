@@ -278,10 +278,16 @@ class LeagueRun:
             notes=self._options.notes,
             stop=self._stop,
             revalidate=lambda: self._freezer.revalidate(frozen.roster),
+            deep=None if self._rate_asked else Context.deep,
         )
         driver = BlockDriver(context, lease, frozen.arms[side], self.budgets(plan))
         self._drivers[block.block_id] = driver
         driver.start()
+
+    @property
+    def _rate_asked(self) -> bool:
+        """Whether some case of this run says how often an adviser must decide: cases share arms, whoever drives them."""
+        return any(one.plan.declaration.min_fire_rate is not None for one in self._entries.values())
 
     # -------------------------------------------------------------- waiting
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.league import copies
+from pytest_evalharness.episodes.results import ScoreRegime, regime_of
+from pytest_evalharness.league import advisers, copies
 from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord
 from pytest_evalharness.verdict.evidence import Finding
@@ -26,7 +27,12 @@ _PER_EPISODE = frozenset({"seed", "tokens", "players"})
 
 
 def findings(
-    arms: Mapping[str, Arm], records: Mapping[str, ArmRecord], *, aa: bool = False, paired: bool = False
+    arms: Mapping[str, Arm],
+    records: Mapping[str, ArmRecord],
+    *,
+    aa: bool = False,
+    paired: bool = False,
+    min_fire_rate: float | None = None,
 ) -> list[Finding]:
     """Everything that speaks against believing this comparison; an empty list if nothing does.
 
@@ -35,6 +41,7 @@ def findings(
         records: what their episodes left.
         aa: whether both arms are one build by design.
         paired: whether games of the two arms belong together by their seeds.
+        min_fire_rate: how often the tested policy's adviser must have decided; None where nobody asked for it.
     """
     found: list[Finding] = []
     for side in SIDES:
@@ -50,6 +57,7 @@ def findings(
         found += _seed_sets(records)
     found += _versions(records)
     found += _configs(arms, records)
+    found += advisers.findings(records, min_fire_rate)
     if aa:
         found += _shared(records)
     return found
@@ -149,10 +157,20 @@ def _roles(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
 
 
 def _versions(records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
+    """One game in one version in both arms, and one meaning of a score; a version that is not told differs from none."""
     games = {side: records[side].coworlds for side in SIDES}
-    if len({game for told in games.values() for game in told}) > 1:
-        told = ", ".join(f"{side} {' and '.join(map(printable, names))}" for side, names in games.items())
+    versions = {side: sorted(records[side].versions) or games[side] for side in SIDES}
+    names = {game.rpartition(" ")[0] for told in games.values() for game in told}
+    told_of = {version for side in SIDES for version in records[side].versions}
+    if len(names) > 1 or len(told_of) > 1:
+        told = ", ".join(f"{side} {' and '.join(map(printable, told))}" for side, told in versions.items())
         yield Finding(Reason.VERSIONS, told)
+    regimes = {
+        side: regime_of(game.told for game in records[side].episodes if game.results) for side in SIDES
+    }
+    if len({*regimes.values()} - {ScoreRegime.UNDECIDED}) > 1:
+        told = ", ".join(f"{side} by {regime}" for side, regime in regimes.items())
+        yield Finding(Reason.VERSIONS, f"scores do not mean the same: {told}")
 
 
 def _seeds(side: str, record: ArmRecord) -> Iterable[Finding]:

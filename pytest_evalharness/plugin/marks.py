@@ -20,7 +20,7 @@ CONFIGS = "configs"
 UMBRELLA = "eval"
 _KEYWORDS = (
     "role", "episodes", "ticks", "claim", "rule", "margin", "alpha", "target_lift",
-    "pairing", "looks", "spending", "secondary", "missing",
+    "pairing", "looks", "spending", "secondary", "missing", "min_fire_rate",
     "candidate_seats", "baseline_seats", "league", "division", "opponents", "top_n", "backend", "config",
 )  # fmt: skip
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
@@ -213,7 +213,7 @@ def _seats(
 def _declaration(words: Mapping[str, Any], get: Callable[[str], Any], episodes: Any) -> Declaration:
     from pytest_evalharness.league.plan import declared
 
-    said = {key: get(key) for key in ("claim", "rule", "margin", "target_lift")}
+    said = {key: get(key) for key in ("claim", "rule", "margin", "target_lift", "min_fire_rate")}
     said |= {key: words.get(key) for key in DECLARED_BY_CASE}
     return declared(said, episodes)
 

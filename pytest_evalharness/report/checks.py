@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.verdict.checks import Check as Looked
+from pytest_evalharness.verdict.checks import shown
 from pytest_evalharness.verdict.words import Reason
 
 _WIDE = 320
@@ -23,8 +25,12 @@ _CHECKS = (
     ("Gaps", ("no_games", "missing_over_limit", "missing_differs_between_arms", "missing_reverses"),
      "missing games are few, even, and could not turn the result around"),
     ("Declaration", ("declaration_changed",), "claim and rule were stored before anything was posted"),
+    ("Adviser", ("adviser",), ""),
 )  # fmt: skip
-"""Name, the reasons that fail it, and what a pass means."""
+"""Name, the reasons that fail it, and what a pass means; without that, only a judgement itself can tell of one."""
+_MEASURED = {"roles": "Roles", "game version": "Game", "adviser": "Adviser"}
+"""What a judgement tells under names of its own, in the words of what was seen; the others follow by their own names."""
+_STATES = {"ok": "passed", "noted": "noted", "unknown": "unknown", "failed": "failed"}
 _TOLD = frozenset({"seats", "seeds"})
 """Checks whose success a judgement names itself."""
 
@@ -35,7 +41,7 @@ class Check:
 
     Attributes:
         name: what was looked at.
-        state: `passed`, `failed`, or `left out`.
+        state: `passed`, `failed`, `noted` (found, counted and told), `unknown` (nobody could see it) or `left out`.
         text: what was found.
     """
 
@@ -55,23 +61,42 @@ def checks(judged: Mapping[str, Any], builds: tuple[str, str] | None = None) -> 
     for reason in judged["reasons"]:
         if forbids_trust(reason["reason"]):
             failed.setdefault(reason["reason"], []).append(finding(reason))
+    known = _measured(judged)
+    if builds is not None and not judged.get("aa"):
+        known["Builds"] = Check("Builds", *builds)
     told = []
     for name, reasons, passed in _CHECKS:
         found = [text for reason in reasons for text in failed.pop(reason, ())]
-        if name == "Seeds" and not found and judged["declaration"].get("pairing") is None:
-            continue  # nothing was paired
-        unverified = name.lower() in _TOLD and name.lower() not in judged["verified"]
-        if found:
-            told += [Check(name, "failed", text) for text in found]
-        elif name == "Builds" and judged.get("aa"):
-            told.append(Check(name, "left out", "one build meets itself by design"))
-        elif name == "Builds" and builds is not None:
-            told.append(Check(name, *builds))
-        elif unverified:
-            told.append(Check(name, "left out", "not verified"))
-        else:
-            told.append(Check(name, "passed", passed))
+        told += [Check(name, "failed", text) for text in found] or _unfailed(
+            name, passed, judged, known.get(name)
+        )
+    listed = {name for name, _, _ in _CHECKS}
+    told += [check for name, check in known.items() if name not in listed]
     return told + [Check("Other", "failed", text) for texts in failed.values() for text in texts]
+
+
+def _unfailed(name: str, passed: str, judged: Mapping[str, Any], known: Check | None) -> list[Check]:
+    """A check that nothing speaks against: as it was seen, passed, or left out; none that was not to be made."""
+    if known is not None:
+        return [known]
+    if name == "Builds" and judged.get("aa"):
+        return [Check(name, "left out", "one build meets itself by design")]
+    if not passed or (name == "Seeds" and judged["declaration"].get("pairing") is None):
+        return []  # nothing was paired, or nobody looked
+    if name.lower() in _TOLD and name.lower() not in judged["verified"]:
+        return [Check(name, "left out", "not verified")]
+    return [Check(name, "passed", passed)]
+
+
+def _measured(judged: Mapping[str, Any]) -> dict[str, Check]:
+    """What a judgement says that it looked at, by the name it has here."""
+    found = [Looked.from_json(one) for one in judged.get("checks", ())]
+    trusted = judged["verdict"] != "untrustworthy"
+    named = {
+        _MEASURED.get(one.name, printable(one.name).capitalize()): one
+        for one in shown(found, trusted=trusted)
+    }
+    return {name: Check(name, _STATES[one.state], printable(one.seen, _WIDE)) for name, one in named.items()}
 
 
 def notes(judged: Mapping[str, Any]) -> list[str]:

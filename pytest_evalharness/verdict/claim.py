@@ -36,6 +36,8 @@ class Declaration:
         secondary: Metrics that make the verdict inconclusive if they decide in the opposite direction.
         missing: What missing episodes may do; a `MissingPolicy` or its word.
         effects: What pooled configurations are to each other; an `Effects` or its word. A single comparison has none.
+        min_fire_rate: How often the tested policy's adviser must have decided in each arm, inside (0, 1]; what falls short, or
+            tells nothing of it, cannot be believed. None where nobody asks.
 
     Raises:
         ValueError: A value is invalid; the message names it.
@@ -53,6 +55,7 @@ class Declaration:
     secondary: tuple[Metric, ...] = (Metric.SCORE,)
     missing: MissingPolicy = MissingPolicy.EXCLUDE
     effects: Effects = Effects.FIXED
+    min_fire_rate: float | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -74,6 +77,12 @@ class Declaration:
                 f"claim {self.claim.value!r} needs a margin: the difference that would not matter"
             )
         put(self, "looks", _increasing(self.looks))
+        if self.min_fire_rate is not None:
+            put(self, "min_fire_rate", inputs.proportion(self.min_fire_rate, "min_fire_rate"))
+            if self.min_fire_rate == 0.0:
+                raise ValueError(
+                    "min_fire_rate must be above 0: leave it out where no adviser has to decide anything"
+                )
         self._check_metrics()
         self._check_rule()
 

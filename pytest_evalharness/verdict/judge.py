@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pytest_evalharness.stats.normal import two_sided
 from pytest_evalharness.verdict import doubts, needs, rules
+from pytest_evalharness.verdict.checks import Check
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Comparison, Counts, Interval, Pairs, Turn, wilson_of
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
@@ -42,6 +43,7 @@ def judge(
     unplanned_looks: int = 0,
     others: Sequence[float] | None = None,
     beside: Iterable[Finding] = (),
+    checks: Iterable[Check] = (),
     aa: bool = False,
 ) -> Judgement:
     """Judge one comparison.
@@ -66,6 +68,7 @@ def judge(
         unplanned_looks: How often results were looked at out of plan.
         others: The p-values (`p_gate`) of the other claims that were tested together; None outside of a family.
         beside: What else a reader must know beside a trustworthy verdict.
+        checks: What was looked at, and what was seen; what fails among it stands in `trust` too.
         aa: Whether both arms are one build by design. A direction is then an alarm and makes the comparison
             UNTRUSTWORTHY; any other verdict is what was to be expected, whatever was claimed.
 
@@ -111,6 +114,7 @@ def judge(
         decision=decision,
         reasons=broken or (*map(Finding, counted.reading.reasons), *notes, *beside),
         verified=tuple(verified),
+        checks=tuple(checks),
         statistical_verdict=counted.verdict,
         rule=standard.rule,
         look=standard.look,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from pytest_evalharness.verdict.checks import Check
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Interval, Pairs
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
@@ -132,6 +133,7 @@ class Judgement:
         p_better: Posterior probability that the candidate is the better arm, Jeffreys priors; under the rule "bayes".
         expected_loss: What choosing the candidate, and choosing the baseline, would cost on average; likewise.
         aa: Whether both arms were one build by design.
+        checks: What was looked at before the effect was read, and what was seen.
     """
 
     declaration: Declaration
@@ -179,6 +181,7 @@ class Judgement:
     p_better: float | None = None
     expected_loss: Interval | None = None
     aa: bool = False
+    checks: tuple[Check, ...] = ()
 
     @property
     def settled(self) -> bool:
@@ -249,6 +252,7 @@ class Judgement:
                 "pairs": None if values["pairs"] is None else Pairs.from_json(values["pairs"]),
                 "reasons": tuple(Finding.from_json(reason) for reason in values["reasons"]),
                 "verified": tuple(values["verified"]),
+                "checks": tuple(map(Check.from_json, values.get("checks", ()))),
                 "separated": Separated(values["separated"]),
                 "sensitivity": Sensitivity(values["sensitivity"]),
             }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_evalharness.verdict.checks import Check
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Interval
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
@@ -101,6 +102,7 @@ class PooledJudgement:
         planning_rate: The baseline rate those assume, the same in every configuration.
         ceiling: In every configuration both arms win at least 95 %, or at most 5 %.
         aa: Whether both arms were one build by design.
+        checks: What was looked at before the effect was read, in every configuration, and what was seen.
     """
 
     declaration: Declaration
@@ -137,6 +139,7 @@ class PooledJudgement:
     planning_rate: float
     ceiling: bool
     aa: bool = False
+    checks: tuple[Check, ...] = ()
 
     @property
     def candidate(self) -> ArmEvidence:
@@ -208,6 +211,7 @@ class PooledJudgement:
                 "best_claim": Decision(values["best_claim"]),
                 "reasons": tuple(Finding.from_json(reason) for reason in values["reasons"]),
                 "verified": tuple(values["verified"]),
+                "checks": tuple(map(Check.from_json, values.get("checks", ()))),
                 "rule": Rule(values["rule"]),
                 "fixed": Pooled.from_json(values["fixed"]),
                 "random": Pooled.from_json(values["random"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_evalharness.verdict import wording
+from pytest_evalharness.verdict import checks, wording
 from pytest_evalharness.verdict.counts import Interval
 from pytest_evalharness.verdict.pooled_judgement import Pooled, PooledJudgement
 from pytest_evalharness.verdict.strata import Stratum
@@ -33,7 +33,8 @@ def summary_lines(judgement: PooledJudgement) -> list[str]:
     arms = judgement.candidate, judgement.baseline
     missing = f"missing        : {' / '.join(map(wording.missing_words, arms))}"
     if judgement.verdict is Verdict.UNTRUSTWORTHY:
-        return [*(f"untrustworthy  : {reason}" for reason in judgement.reasons), missing]
+        broken = [f"untrustworthy  : {reason}" for reason in judgement.reasons]
+        return [*broken, missing, *checks.lines(judgement.checks, trusted=False)]
     lines = [
         *(stratum_line(stratum) for stratum in judgement.strata),
         *_ways(judgement),
@@ -42,6 +43,7 @@ def summary_lines(judgement: PooledJudgement) -> list[str]:
         *_planning(judgement),
         f"{missing}{wording.sensitivity_words(judgement)}",
         *_looked_at(judgement),
+        *checks.lines(judgement.checks, trusted=True),
         f"claim          : {wording.claim_line(judgement)}",
     ]
     if judgement.verdict is Verdict.INCONCLUSIVE:

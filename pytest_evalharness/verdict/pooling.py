@@ -8,6 +8,7 @@ from dataclasses import replace
 from pytest_evalharness.stats import pooled
 from pytest_evalharness.stats.normal import SQRT2
 from pytest_evalharness.verdict import doubts, needs, rules
+from pytest_evalharness.verdict.checks import Check
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Interval
 from pytest_evalharness.verdict.evidence import Finding
@@ -87,6 +88,7 @@ def judge_pool(
     verified: Sequence[str] = (),
     others: Sequence[float] | None = None,
     beside: Iterable[Finding] = (),
+    checks: Iterable[Check] = (),
     unplanned_looks: int = 0,
     aa: bool = False,
 ) -> PooledJudgement:
@@ -104,6 +106,7 @@ def judge_pool(
         verified: Names of checks that were made and passed in all configurations.
         others: The p-values (`p_gate`) of the other claims that were tested together; None outside of a family.
         beside: What else a reader must know beside a trustworthy verdict.
+        checks: What was looked at in all configurations, and what was seen.
         unplanned_looks: How often results of any configuration were looked at out of plan. The pooled test must then
             reach the level of the overlap rule, which keeps its promise however often one looks: its critical value
             is the square root of 2 times as high.
@@ -149,6 +152,7 @@ def judge_pool(
         decision=decision,
         reasons=broken or (*map(Finding, counted.reading.reasons), *notes, *beside),
         verified=tuple(verified),
+        checks=tuple(checks),
         statistical_verdict=counted.verdict,
         rule=rule,
         unplanned_looks=unplanned_looks,

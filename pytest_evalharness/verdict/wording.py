@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_evalharness.stats.normal import SQRT2, critical, two_sided
-from pytest_evalharness.verdict import rules
+from pytest_evalharness.verdict import checks, rules
 from pytest_evalharness.verdict.counts import Interval
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Judgement
@@ -50,7 +50,8 @@ def summary_lines(judgement: Judgement) -> list[str]:
     """The compact report of one comparison."""
     missing = f"missing        : {missing_words(judgement.candidate)} / {missing_words(judgement.baseline)}"
     if judgement.verdict is Verdict.UNTRUSTWORTHY:
-        return [*(f"untrustworthy  : {reason}" for reason in judgement.reasons), missing]
+        broken = [f"untrustworthy  : {reason}" for reason in judgement.reasons]
+        return [*broken, missing, *checks.lines(judgement.checks, trusted=False)]
     lines = [
         _rates(judgement),
         f"wilson-overlap : {_overlap(judgement)}",
@@ -63,6 +64,7 @@ def summary_lines(judgement: Judgement) -> list[str]:
         f"required_n     : {_required(judgement)}",
         f"{missing}{sensitivity_words(judgement)}",
         *_played_line(judgement),
+        *checks.lines(judgement.checks, trusted=True),
         f"claim          : {claim_line(judgement)}",
     ]
     if judgement.verdict is Verdict.INCONCLUSIVE:

@@ -185,6 +185,7 @@ class Reason(StrEnum):
     ROLES = "roles"
     SEEDS = "seeds"
     VERSIONS = "versions"
+    ADVISER = "adviser"
     CONFIG = "config"
     ROSTER = "roster"
     DUPLICATES = "duplicates"
@@ -214,11 +215,11 @@ class Reason(StrEnum):
     CEILING = "ceiling"
     UNPLANNED_LOOK = "unplanned_look"
     ONE_SEED = "one_seed"
-    HETEROGENEOUS = "heterogeneous"
     CRASHES = "crashes"
     ADVISER_SILENT = "adviser_silent"
     BUILDS_UNPROVEN = "builds_unproven"
     IMAGE_NOT_VISIBLE = "image_not_visible"
+    HETEROGENEOUS = "heterogeneous"
     EXPLORATORY = "exploratory"
     MISSING_WEAKENS = "missing_weakens"
     MISSING_COULD_DECIDE = "missing_could_decide"
@@ -243,6 +244,7 @@ _SENTENCES = {
     Reason.ROLES: "roles in the results are not the ones that were forced",
     Reason.SEEDS: "games were not played with the seeds that were asked for",
     Reason.VERSIONS: "the arms did not play the same version of the game",
+    Reason.ADVISER: "the tested policy's adviser did not decide as often as was asked for, or nothing tells that it did",
     Reason.CONFIG: "the arms did not play with the same settings",
     Reason.ROSTER: "the arms did not meet the same opponents",
     Reason.DUPLICATES: "episodes are copies of one another, so there are fewer of them than claimed",
@@ -270,12 +272,12 @@ _SENTENCES = {
     Reason.CEILING: "both arms win almost always or almost never, so this eval cannot tell them apart",
     Reason.UNPLANNED_LOOK: "results were looked at before all were in, so the overlap rule decides for good",
     Reason.ONE_SEED: "every game had one and the same seed: a single cluster, whose interval says nothing of other seeds",
-    Reason.HETEROGENEOUS: "the configurations disagree more than chance explains, so one pooled difference stands for unlike ones",
-    Reason.EXPLORATORY: "the pool was declared after its results were seen: exploratory",
     Reason.BUILDS_UNPROVEN: "nothing proves that the arms are different builds, and --eval-unproven-builds=allow took it on trust",
     Reason.IMAGE_NOT_VISIBLE: "image not visible: another player's build is private, and the policy versions alone tell the arms apart",
     Reason.CRASHES: "the tested policy's process broke while its games went on: they count as lost",
     Reason.ADVISER_SILENT: "the tested policy's adviser never decided anything: what was measured is the policy without it",
+    Reason.HETEROGENEOUS: "the configurations disagree more than chance explains, so one pooled difference stands for unlike ones",
+    Reason.EXPLORATORY: "the pool was declared after its results were seen: exploratory",
     Reason.MISSING_WEAKENS: "with the missing episodes at their worst the verdict would not stand",
     Reason.MISSING_COULD_DECIDE: "the missing episodes could have decided it",
 }
@@ -290,6 +292,7 @@ _UNTRUSTWORTHY = frozenset(
         Reason.ROLES,
         Reason.SEEDS,
         Reason.VERSIONS,
+        Reason.ADVISER,
         Reason.CONFIG,
         Reason.ROSTER,
         Reason.DUPLICATES,

@@ -10,6 +10,7 @@ from pytest_evalharness.league.family import Method
 from pytest_evalharness.league.records import Outcome
 from pytest_evalharness.report.model import OUTCOMES, SCHEMA
 from pytest_evalharness.verdict import judgement, pooled_judgement, words
+from pytest_evalharness.verdict.checks import CheckState
 from pytest_evalharness.verdict.claim import Declaration
 from tests.docs.conftest import ROOT
 
@@ -65,6 +66,7 @@ def test_no_object_takes_a_field_that_is_not_named():
         (("declaration", "properties", "spending"), words.Spending),
         (("declaration", "properties", "missing"), words.MissingPolicy),
         (("declaration", "properties", "effects"), words.Effects),
+        (("check", "properties", "state"), CheckState),
         (("family", "properties", "method"), Method),
         (("row", "properties", "outcome"), Outcome),
     ],
@@ -95,6 +97,6 @@ def test_the_page_names_every_field_of_a_report():
     page = (FOLDER / "files.md").read_text()
     named = set(re.findall(r"`([a-z_0-9]+)(?:\[\])?`", page))
     named |= set(re.findall(r"cases\[\]\.([a-z_]+)", page))
-    for name in ("case", "comparison", "judgement", "pool", "pool_judgement", "arm", "row", "family"):
+    for name in ("case", "comparison", "judgement", "pool", "pool_judgement", "arm", "check", "row", "family"):
         assert set(DEFS[name]["properties"]) - named == set(), name
     assert set(SPEC["properties"]) - named == set()

@@ -39,6 +39,7 @@ SAMPLES = {
     "rule": (("exact", "bayes", "newcombe"), ("wilson", "")),
     "margin": (("0.1", "0.2", "0.999"), ("0", "1", "-0.1", "nan", "inf", "20%", "")),
     "target_lift": (("0.1", "0.2", "0.3"), ("0", "1", "nan", "x")),
+    "min_fire_rate": (("0.9", "1", "0.01"), ("0", "1.01", "-0.1", "nan", "inf", "90%", "")),
     "dry_run": ((True, "yes", "on"), ("maybe", "2")),
     "fresh": ((True, "1", "TRUE"), ("maybe", "y")),
     "aa": ((True, "1", "on"), ("maybe", "y")),

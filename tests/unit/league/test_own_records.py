@@ -12,8 +12,8 @@ from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.errors import CredentialsRejected, NotTheService, ServerUnreachable
 from pytest_evalharness.league.attribution import attribution
 from pytest_evalharness.league.harvest import harvest
-from pytest_evalharness.league.own_records import LOG, PATIENCE, STATUS, TELEMETRY, Looking
-from pytest_evalharness.league.records import EpisodeRecord
+from pytest_evalharness.league.own_records import PATIENCE, Looking
+from pytest_evalharness.league.records import LOG, STATUS, TELEMETRY, EpisodeRecord
 from pytest_evalharness.verdict.words import Attribution
 
 DECIDED = {"kind": "trace", "event": "domain.meeting_llm_decision", "data": {"decision": {"vote": "green"}}}

@@ -1,0 +1,257 @@
+"""What was measured: whether the games of a comparison say what they seem to say, one check a line. Pure.
+
+Each check tells of both arms what was seen, candidate first. A check fails only where `trust` has a finding; what is merely not
+told leaves it unknown, and what was found, counted and taken into account is noted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.episodes.error_info import Blame, blame_of
+from pytest_evalharness.episodes.results import ScoreRegime, regime_of
+from pytest_evalharness.league import advisers
+from pytest_evalharness.league.arms import SIDES, Arm
+from pytest_evalharness.league.attribution import COMPLETED, attribution
+from pytest_evalharness.league.records import LOG, STATUS, ArmRecord, EpisodeRecord
+from pytest_evalharness.verdict.checks import Check, CheckState
+from pytest_evalharness.verdict.evidence import Finding
+from pytest_evalharness.verdict.words import Attribution, Reason
+
+_NAMED = 3
+_WIDE = 60
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a check found of one arm.
+
+    Attributes:
+        seen: in words.
+        counts: in numbers.
+        state: what it means, as far as this arm goes.
+    """
+
+    seen: str
+    counts: Mapping[str, int]
+    state: CheckState = CheckState.OK
+
+
+_Look = Callable[[Arm, ArmRecord], _Told]
+
+
+def measured(
+    arms: Mapping[str, Arm],
+    records: Mapping[str, ArmRecord],
+    failed: Collection[Reason],
+    *,
+    min_fire_rate: float | None = None,
+) -> tuple[Check, ...]:
+    """Every check of what was measured, in a fixed order.
+
+    Args:
+        arms: the arms as they were frozen.
+        records: what their episodes left.
+        failed: the reasons that forbid trust.
+        min_fire_rate: how often an adviser must have decided; None where nobody asked for it.
+    """
+    looks: Iterable[tuple[str, Reason | None, _Look]] = (
+        ("roles", Reason.ROLES, _roles),
+        ("timeouts", None, _timeouts),
+        ("crashes", None, _crashes),
+        ("errors", None, _errors),
+        ("game version", Reason.VERSIONS, _version),
+        ("adviser", Reason.ADVISER, lambda _, record: _adviser(record, min_fire_rate)),
+        ("votes", None, _votes),
+    )
+    return tuple(
+        _check(name, {side: look(arms[side], records[side]) for side in SIDES}, failed=reason in failed)
+        for name, reason, look in looks
+    )
+
+
+def _check(name: str, told: Mapping[str, _Told], *, failed: bool) -> Check:
+    states = [one.state for one in told.values()]
+    worst = next((s for s in (CheckState.UNKNOWN, CheckState.NOTED) if s in states), CheckState.OK)
+    both = [one.seen for one in told.values()]
+    return Check(
+        name,
+        CheckState.FAILED if failed else worst,
+        both[0] if both[0] == both[1] else " / ".join(both),
+        {side: one.counts for side, one in told.items() if one.counts},
+    )
+
+
+def played(record: ArmRecord) -> list[EpisodeRecord]:
+    """The episodes that have results."""
+    return [episode for episode in record.episodes if episode.results is not None]
+
+
+def _roles(arm: Arm, record: ArmRecord) -> _Told:
+    """Nothing but results proves a role; the config tells what was asked for."""
+    games = played(record)
+    right = sum(all(game.role(seat.position) == seat.role for seat in arm.seats) for game in games)
+    told = f"{arm.seats[arm.tested_seat].role} in seat {arm.tested_seat}, all as forced in {right} of {len(games)} games"
+    return _Told(
+        told, {"games": len(games), "as_forced": right}, CheckState.OK if games else CheckState.UNKNOWN
+    )
+
+
+def _timeouts(arm: Arm, record: ArmRecord) -> _Told:
+    games = [game for game in played(record) if game.status == COMPLETED]
+    ours = [game for game in games if arm.tested_seat in game.told.timed_out]
+    others = [game for game in games if game.told.timed_out and game not in ours]
+    untold = [game for game in games if not game.told.tells_timeouts]
+    parts = []
+    if ours:
+        parts.append(f"{len(ours)} lost by the tested seat's own ({_some(ours)})")
+    if others:
+        parts.append(f"{len(others)} missing by another seat's ({_some(others)})")
+    if untold or not games:
+        parts.append(f"not told in {len(untold)} of {len(games)} games")
+    state = (
+        CheckState.UNKNOWN if untold or not games else CheckState.NOTED if ours or others else CheckState.OK
+    )
+    counts = {
+        "games": len(games),
+        "tested_seat": len(ours),
+        "other_seats": len(others),
+        "untold": len(untold),
+    }
+    return _Told(", ".join(parts) or f"none in {len(games)} games", counts, state)
+
+
+def _crashes(arm: Arm, record: ArmRecord) -> _Told:
+    """A completed game may hide a tested seat whose process broke on the way."""
+    seat = arm.tested_seat
+    games = [game for game in played(record) if game.status == COMPLETED]
+    broke = [game for game in games if game.crashed(seat)]
+    untold = [game for game in games if game.crashed(seat) is None]
+    others = sum(
+        any(game.crashed(other.position) for other in arm.seats if other.position != seat) for game in games
+    )
+    parts = []
+    if broke:
+        parts.append(f"{len(broke)} counted as lost ({_named(broke, lambda game: _end(game, seat))})")
+    if untold or not games:
+        parts.append(f"not told in {len(untold)} of {len(games)} games{_why(untold, STATUS)}")
+    hints = [game for game in untold if game.last_words]
+    if hints:
+        parts.append(f"logs that end with an error: {_named(hints, lambda game: game.last_words)}")
+    if others:
+        parts.append(f"another seat's process broke in {others}")
+    state = CheckState.UNKNOWN if untold or not games else CheckState.NOTED if broke else CheckState.OK
+    counts = {"games": len(games), "tested_seat": len(broke), "other_seats": others, "untold": len(untold)}
+    quiet = [] if broke or len(untold) == len(games) else [f"none in {len(games) - len(untold)} games"]
+    return _Told(", ".join([*quiet, *parts]), counts, state)
+
+
+def _end(game: EpisodeRecord, seat: int) -> str:
+    """How a seat's process ended."""
+    end = None if game.status_of_players is None else game.status_of_players.of(seat)
+    if end is None:
+        return ""
+    return " ".join(part for part in (f"exit code {end.exit_code}", end.reason or "") if part)
+
+
+def _errors(arm: Arm, record: ArmRecord) -> _Told:
+    """Error types of failed episodes, and whom they are attributed to."""
+    failed = [episode for episode in record.episodes if episode.status != COMPLETED]
+    counted: Counter[tuple[str, str]] = Counter()
+    for episode in failed:
+        blame = attribution(episode, arm.tested_seat) or Attribution.UNKNOWN
+        counted[episode.error_type or episode.status, _whose(episode, blame)] += 1
+    told = ", ".join(
+        f"{number} {printable(word, _WIDE)} ({whose})" for (word, whose), number in counted.items()
+    )
+    unknown = sum(attribution(episode, arm.tested_seat) in {Attribution.UNKNOWN, None} for episode in failed)
+    state = CheckState.UNKNOWN if unknown else CheckState.NOTED if failed else CheckState.OK
+    return _Told(told or "none", {"failed": len(failed), "unknown": unknown}, state)
+
+
+def _whose(episode: EpisodeRecord, blame: Attribution) -> str:
+    if blame is Attribution.POLICY:
+        return "the tested policy's: lost"
+    if blame is Attribution.UNKNOWN:
+        return "unknown: not counted"
+    kind = blame_of(episode.error_type)
+    return {Blame.PLAYER: "another seat's: missing", Blame.GAME: "the game's: missing"}.get(
+        kind, "infrastructure: missing"
+    )
+
+
+def _version(_: Arm, record: ArmRecord) -> _Told:
+    """Which version of the game was played, by the requests and by each row that tells it; and what a score means in it."""
+    told = sorted(record.versions)
+    regime = regime_of(game.told for game in played(record))
+    meaning = "" if regime is ScoreRegime.UNDECIDED else f", scores by {regime.value}"
+    if not told:
+        return _Told(f"not told{meaning}", {}, CheckState.UNKNOWN)
+    return _Told(" and ".join(printable(one, _WIDE) for one in told) + meaning, {})
+
+
+def _adviser(record: ArmRecord, least: float | None) -> _Told:
+    found = advisers.of(record)
+    seen = found.words if least is None else f"{found.words}, {100 * least:g} % asked for"
+    counts = {
+        "looked_into": found.looked_into, "told": found.told, "decisions": found.decisions, "fallbacks": found.fallbacks,
+        "out_of_reach": found.out_of_reach,
+    }  # fmt: skip
+    if found.rate is None:
+        return _Told(seen, counts, CheckState.UNKNOWN)
+    return _Told(seen, counts, CheckState.OK if found.decisions else CheckState.NOTED)
+
+
+def _votes(arm: Arm, record: ArmRecord) -> _Told:
+    found = advisers.votes_of(record)
+    if arm.seats[arm.tested_seat].role == "imposter":
+        return _Told("the tested seat is an imposter, whose votes aim at crew", {})
+    counts = {"games": found.games, "votes": found.votes, "hits": found.hits}
+    if not found.votes:
+        return _Told("no vote is told", counts, CheckState.UNKNOWN)
+    share = 100 * found.hits / found.votes
+    return _Told(
+        f"{found.hits} of {found.votes} at an imposter ({share:.0f} %), in {found.games} games", counts
+    )
+
+
+def remarkable(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
+    """What a reader must know beside a trustworthy verdict: crashes that were counted, and an adviser that was silent."""
+    for side in SIDES:
+        games = [game for game in played(records[side]) if game.status == COMPLETED]
+        broke = [game for game in games if game.crashed(arms[side].tested_seat)]
+        if broke:
+            yield Finding(
+                Reason.CRASHES,
+                f"{len(broke)} of {len(games)} games, {_some(broke)}",
+                side,
+                tuple(game.id for game in broke),
+            )
+    yield from advisers.silent(records)
+
+
+def _why(games: Sequence[EpisodeRecord], kind: str) -> str:
+    """Why an artifact was not read, in the commonest words."""
+    told = Counter(game.untold.get(kind, "") for game in games)
+    words = [printable(word, _WIDE) for word, _ in told.most_common(2) if word]
+    complaints = sum(game.untold.get(LOG, "").startswith("collector") for game in games)
+    if complaints:
+        words.append(f"{complaints} logs are a collector's complaint")
+    return f" ({', '.join(words)})" if words else ""
+
+
+def _some(games: Sequence[EpisodeRecord]) -> str:
+    return _named(games, lambda _: "")
+
+
+def _named(games: Sequence[EpisodeRecord], words: Callable[[EpisodeRecord], str]) -> str:
+    """The first few episodes, each with a word about it; the rest counted."""
+    shown = [
+        ": ".join(part for part in (printable(game.id, _WIDE), printable(words(game), 2 * _WIDE)) if part)
+        for game in games[:_NAMED]
+    ]
+    more = f" and {len(games) - _NAMED} more" if len(games) > _NAMED else ""
+    return ", ".join(shown) + more
