@@ -24,6 +24,7 @@ class Arena:
     api: str
     url: str
     credentials: Path
+    dialect: str
 
     def environ(self) -> dict[str, str]:
         return {"SOFTMAX_CONFIG_DIR": str(self.credentials)}
@@ -44,10 +45,17 @@ class Arena:
             transport.post_json("/faults", {"spec": spec})
 
 
+@pytest.fixture(scope="module", params=["current", "2026-06"])
+def dialect(request: pytest.FixtureRequest) -> str:
+    """Every generation of the service that there is."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+def arena(tmp_path_factory: pytest.TempPathFactory, dialect: str) -> Iterator[Arena]:
     home = tmp_path_factory.mktemp("arena")
     command = [sys.executable, "-m", "pytest_evalharness.arena", "--home", str(home), "--port", "0"]
+    command += ["--dialect", dialect]
     with (home.parent / "server.log").open("w") as log:
         process = subprocess.Popen(
             [*command, "--exit-with-stdin"],
@@ -61,7 +69,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
     assert process.stdin is not None
     assert process.stdout is not None
     said = json.loads(process.stdout.readline())
-    yield Arena(said["api"], said["url"], Path(said["credentials"]))
+    yield Arena(said["api"], said["url"], Path(said["credentials"]), said["dialect"])
     process.stdin.close()
     process.wait(20)
     process.stdout.close()
@@ -69,13 +77,15 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
 
 @pytest.fixture
 def observatory(arena: Arena) -> Iterator[Observatory]:
+    """A client that has read what it speaks to."""
     with connect(arena) as client:
+        assert client.learn().name == arena.dialect
         yield client
 
 
 @pytest.fixture
 def again(arena: Arena) -> Callable[..., Observatory]:
-    """Another client of the same server, with its own limits."""
+    """Another client of the same server, with its own limits; it has not read the description."""
     return lambda **limits: connect(arena, Limits(**limits))
 
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from pytest_evalharness.episodes.results import ScoreRegime, SeatResults, regime_of
 from pytest_evalharness.errors import (
     AmbiguousPolicy,
     CredentialsRejected,
@@ -16,8 +17,17 @@ from pytest_evalharness.errors import (
     UnknownPolicy,
 )
 from pytest_evalharness.observatory import AnswerLost, Observatory, Status, Token, resolve_policy
+from pytest_evalharness.observatory.dialect import Artifacts, Auth
+from pytest_evalharness.observatory.paging import Paging
 
 LEAGUE = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
+PRIME = "league_a12f5172-0907-4d04-8bcb-ca02f5360e3a"
+
+
+@pytest.fixture
+def today(dialect):
+    """Whether the league speaks as the service does today."""
+    return dialect == "current"
 
 
 @pytest.fixture
@@ -42,26 +52,43 @@ def test_another_token_is_not(arena, observatory):
     assert caught.value.not_done == "nothing was submitted"
 
 
-def test_its_description(observatory):
+def test_its_description(observatory, today):
     found = observatory.capabilities()
     assert found.known
     assert found.has("POST", "/v2/experience-requests")
-    assert found.has("POST", "/v2/experience-requests/{id}/cancel")
-    assert found.has("GET", "/v2/episode-requests/{id}/artifacts/results") is not False
-    assert found.digest == observatory.capabilities().digest
+    assert found.has("POST", "/v2/experience-requests/{id}/cancel") is today
+    assert found.has("GET", "/v2/episode-requests/{id}/artifacts/results") is today
+    assert found.has("GET", "/jobs/{id}/artifacts/{kind}") is not today
+    assert found.tells_kind is today
+    assert found.digest == observatory.capabilities().digest == observatory.dialect.capabilities.digest
 
 
-def test_whether_it_knows_idempotency_keys(observatory, arena):
+def test_what_is_chosen_for_it(observatory, today):
+    found = observatory.dialect
+    chosen = (found.auth, found.paging, found.artifacts, found.cancels)
+    assert chosen == (
+        (Auth.BEARER, Paging.CURSOR, Artifacts.EPISODE, True)
+        if today
+        else (Auth.LEGACY, Paging.OFFSET, Artifacts.JOB, False)
+    )
+
+
+def test_whether_it_knows_idempotency_keys(observatory, again, arena):
     assert observatory.knows_idempotency_keys()
     arena.fault("ignored-key")
     try:
-        assert not observatory.knows_idempotency_keys()
+        with again() as other:
+            assert not other.knows_idempotency_keys()
+        with again() as other:
+            other.learn()
+            assert not other.knows_idempotency_keys()
     finally:
         _no_faults(arena)
 
 
-def test_credits(observatory):
-    assert observatory.credits().status.balance_credits > 0
+def test_credits(observatory, today):
+    found = observatory.credits()
+    assert found.status.balance_credits > 0 if today else found is None
 
 
 # ------------------------------------------------------------------------- the field
@@ -108,6 +135,20 @@ def test_rounds(observatory):
     assert all(row.status is Status.COMPLETED for row in rows)
     results = observatory.round(rows[0].id).results
     assert all(row.score is not None and row.player_id for row in results)
+
+
+def test_leaderboards(observatory):
+    boards = {
+        division.id: observatory.leaderboard(division.id).entries
+        for league in (LEAGUE, PRIME)
+        for division in observatory.divisions(league)
+    }
+    [shown] = [rows for rows in boards.values() if rows]
+    assert len(boards) > 1
+    assert [row.rank for row in shown] == list(range(1, len(shown) + 1))
+    scores = [row.score for row in shown]
+    assert scores == sorted(scores, reverse=True)
+    assert all(row.player_id.startswith("ply_") and row.player_name for row in shown)
 
 
 # -------------------------------------------------------------------------- policies
@@ -167,7 +208,7 @@ def finished(observatory, request_id):
     raise AssertionError("the request did not end")
 
 
-def test_a_request_from_its_creation_to_its_results(observatory, body):
+def test_a_request_from_its_creation_to_its_results(observatory, body, today):
     since = time.time()
     made = observatory.create_experience_request(body)
     assert made.status is Status.PENDING
@@ -182,7 +223,31 @@ def test_a_request_from_its_creation_to_its_results(observatory, body):
         assert len(results["scores"]) == 8
     found = observatory.find_experience_requests(body["notes"], since)
     assert [row.id for row in found] == [made.id]
-    assert observatory.cancel(made.id) is False
+    assert observatory.cancel(made.id) is (False if today else None)
+
+
+def test_what_an_episode_left(observatory, body, today):
+    long_enough = {**body, "game_config_overrides": {"maxTicks": 6000}}
+    detail = finished(observatory, observatory.create_experience_request(long_enough).id)
+    for episode in detail.episodes:
+        results = observatory.episode_results(episode.id)
+        own = detail.episodes[0].participants[0].policy_version_id
+        log = observatory.policy_log(episode.id, own, 0)
+        assert len(log) > 100
+        assert observatory.policy_artifact(episode.id, own, 0) is None
+        assert (observatory.player_status(episode.id) is not None) is today
+        assert observatory.episode_error_info(episode.id, late_seconds=0.0) is None
+        assert (regime_of([SeatResults(results)]) is ScoreRegime.REWARD) is not today
+        assert {seat.kind for seat in episode.participants} == {"policy"}
+
+
+def test_why_an_episode_failed(observatory, arena, body):
+    arena.fault("fail-games=1:keeper:v2:player_error")
+    detail = finished(observatory, observatory.create_experience_request(body).id)
+    [failed] = [episode for episode in detail.episodes if episode.status is Status.FAILED]
+    told = observatory.episode_error_info(failed.id)
+    assert (told["error_type"], told["failed_policy_index"]) == ("player_error", 0)
+    assert observatory.episode_results(failed.id, late_seconds=0.0) is None
 
 
 def test_what_was_never_sent_is_not_found(observatory):
@@ -226,14 +291,19 @@ def test_an_accepted_request_whose_answer_is_lost_is_found(observatory, arena, b
     assert observatory.create_experience_request(body).id == found[0].id
 
 
-def test_a_cancelled_request(observatory, arena, body):
+def test_a_cancelled_request(observatory, again, arena, body, today):
+    """Who cannot cancel is not asked; who does not know that asks, and is told."""
     arena.fault("slow-queue=600")
     try:
         made = observatory.create_experience_request(body)
         observatory.experience_request(made.id, fresh=True)
-        assert observatory.cancel(made.id) is True
-        assert observatory.cancel(made.id) is True
-        assert observatory.experience_request(made.id).status is Status.CANCELLED
+        said = True if today else None
+        assert observatory.cancel(made.id) is said
+        assert observatory.cancel(made.id) is said
+        with again() as unlearnt:
+            assert unlearnt.cancel(made.id) is said
+        status = observatory.experience_request(made.id).status
+        assert status is (Status.CANCELLED if today else Status.PENDING)
     finally:
         _no_faults(arena)
 
