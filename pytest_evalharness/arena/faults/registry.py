@@ -168,6 +168,13 @@ FAULTS = {
             bare=ALWAYS,
         ),
         Fault(
+            "untold-images",
+            "",
+            "images are told to nobody, their owner included, as by older servers",
+            str,
+            bare=ALWAYS,
+        ),
+        Fault(
             "withdrawn",
             "NAME:vN",
             "this version has left its leagues and can be seated by nobody, its owner included. Repeatable.",

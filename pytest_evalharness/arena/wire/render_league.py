@@ -209,13 +209,13 @@ def policy_version(version: Version) -> shapes.PolicyVersionRow:
     }
 
 
-def policy_version_detail(version: Version, *, owned: bool) -> shapes.PolicyVersionDetail:
-    """One policy version. Images are private: a stranger learns nothing of them."""
+def policy_version_detail(version: Version, *, owned: bool, image: bool) -> shapes.PolicyVersionDetail:
+    """One policy version. Images are private: a stranger learns nothing of them, and of some servers nobody."""
     return {
         **policy_version(version),
         "kind": "docker-image",
         "attributes": {"run": ["/app/play"]} if owned else {},
-        "container_image_id": version.image_id if owned else None,
+        "container_image_id": version.image_id if image else None,
     }
 
 

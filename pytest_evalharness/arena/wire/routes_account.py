@@ -85,6 +85,10 @@ def _policies(api: APIRouter, house: House) -> None:
     world, listing = house.world, house.dialect.versions
     rows: Any = listing.asked(50, 1000)
 
+    def told() -> bool:
+        """Whether anybody is told of images."""
+        return house.faults.value("untold-images") is None
+
     @api.get("/stats/policy-versions", response_model=listing.shape(shapes.PolicyVersionRow))
     async def policy_versions(
         *,
@@ -108,12 +112,13 @@ def _policies(api: APIRouter, house: House) -> None:
         found = world.version_by_id.get(version_id)
         if found is None:
             raise not_found("Policy version")
-        return JSONResponse(render.policy_version_detail(found, owned=world.owned(found)))
+        owned = world.owned(found)
+        return JSONResponse(render.policy_version_detail(found, owned=owned, image=owned and told()))
 
     @api.get("/v2/container_images/{image_id}", response_model=shapes.ImageShape)
     async def image(image_id: ImageId) -> Response:
         found = world.version_by_image.get(image_id)
-        if found is None or not world.owned(found):
+        if found is None or not world.owned(found) or not told():
             raise not_found("Container image")
         return JSONResponse(render.image(found))
 

@@ -22,6 +22,7 @@ def test_the_table_explains_every_fault(arena):
         "fail-episodes",
         "fail-games",
         "ignored-seed",
+        "untold-images",
         "withdrawn",
         "game-version",
         "scoring",
@@ -31,6 +32,18 @@ def test_the_table_explains_every_fault(arena):
         "hidden-notes",
     }
     assert all(each["help"] for each in known)
+
+
+def test_images_can_be_told_to_nobody(arena):
+    (mine,) = arena.get("/stats/policy-versions", mine="true", name_exact="keeper", version=2)["entries"]
+    told = arena.get(f"/stats/policy-versions/{mine['id']}")
+    image = f"/v2/container_images/{told['container_image_id']}"
+    assert arena.get(image)["image_digest"].startswith("sha256:")
+
+    arena.fault("untold-images")
+
+    assert arena.get(f"/stats/policy-versions/{mine['id']}") == {**told, "container_image_id": None}
+    assert arena.client.get(image).status_code == 404
 
 
 @pytest.mark.parametrize("body", [{"spec": "nonsense"}, {"spec": ""}, {}, {"spec": "slow-queue=x"}, {"s": 1}])
