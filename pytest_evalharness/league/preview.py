@@ -25,15 +25,12 @@ _CORRELATIONS = (0.0, 0.3)
 """How alike two games of a pair may be: not at all, and as much as where a seed fixes map and tasks but not the timing."""
 
 
-def lines(
-    plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets: Budgets, *, claims: int = 1
-) -> Iterator[str]:
+def lines(plan: ComparisonPlan, planned: Frozen, budgets: Budgets, *, claims: int = 1) -> Iterator[str]:
     """The plan of one comparison, a line at a time. Names of players are made harmless.
 
     Args:
         plan: what was asked.
-        roster: the field.
-        arms: who would sit where.
+        planned: the field, the builds, and who would sit where.
         budgets: how long the arms may take.
         claims: how many claims are tested together.
     """
@@ -48,7 +45,7 @@ def lines(
         yield f"claim      none: an A/A run must tell no difference, by the {declared.rule} rule at alpha {declared.alpha:g}"
     else:
         yield f"claim      {declared.claim}{margin}, {by} at alpha {declared.alpha:g}"
-    yield from _setting(plan, roster, arms, budgets)
+    yield from _setting(plan, planned, budgets)
     yield from _outlooks(plan)
     if claims > 1 and not plan.aa and standing_of(declared) is Standing.MEMBER:
         yield family_line(family_power(declared, claims, plan.episodes))
@@ -76,7 +73,7 @@ def pool_lines(
     yield f"claim      {claim} by the {by} at alpha {declared.alpha:g}, over {len(strata)} configurations"
     for (name, part), frozen in zip(plan.strata, strata, strict=True):
         yield f"config     {printable(name)}"
-        for line in _setting(part, frozen.roster, frozen.arms, budgets(part)):
+        for line in _setting(part, frozen, budgets(part)):
             yield f"  {line}"
     fewest = min(part.episodes for part in plan.plans)
     found = outlook(declared, games=fewest, configs=len(strata))
@@ -85,11 +82,15 @@ def pool_lines(
         yield family_line(family_power(declared, claims, fewest * len(strata)))
 
 
-def _setting(
-    plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm], budgets: Budgets
-) -> Iterator[str]:
+def _setting(plan: ComparisonPlan, planned: Frozen, budgets: Budgets) -> Iterator[str]:
     """Where the arms play, against whom, and for how long."""
+    roster, arms = planned.roster, planned.arms
     yield _arms(plan)
+    if planned.builds is not None:
+        for line in planned.builds.summary():
+            yield f"builds     {line}"
+        for warning in planned.builds.warnings:
+            yield f"warning    {printable(warning, 500)}"
     yield (
         f"field      {printable(roster.league)}, {printable(roster.division)}: {roster.live_players} live players, "
         f"{roster.chosen}, as of {roster.resolved_at}"

@@ -41,7 +41,6 @@ class Source(StrEnum):
     SERVER = "server"
     IMAGE = "local image"
     GIT = "git"
-    LEDGER = "ledger"
 
 
 @dataclass(frozen=True)

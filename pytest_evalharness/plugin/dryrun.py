@@ -102,7 +102,7 @@ def _planned(run: EvalSession, nodeid: str, plan: ComparisonPlan | PoolPlan) -> 
         return
     planned = league.preview(nodeid)
     budgets, claims = league.budgets(plan), league.family.size()
-    yield from text.lines(plan, planned.roster, planned.arms, budgets, claims=claims)
+    yield from text.lines(plan, planned, budgets, claims=claims)
 
 
 def _write(config: pytest.Config, line: str, **style: bool) -> None:

@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 
 from pytest_evalharness.league.family import Method
+from pytest_evalharness.league.provenance import Conclusion, Source
 from pytest_evalharness.league.records import Outcome
 from pytest_evalharness.report.model import OUTCOMES, SCHEMA
 from pytest_evalharness.verdict import judgement, pooled_judgement, words
@@ -68,6 +69,8 @@ def test_no_object_takes_a_field_that_is_not_named():
         (("declaration", "properties", "effects"), words.Effects),
         (("check", "properties", "state"), CheckState),
         (("family", "properties", "method"), Method),
+        (("builds", "properties", "conclusion"), Conclusion),
+        (("source",), Source),
         (("row", "properties", "outcome"), Outcome),
     ],
 )

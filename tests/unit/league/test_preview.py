@@ -3,6 +3,9 @@ from dataclasses import replace
 import pytest
 
 from pytest_evalharness.league import preview
+from pytest_evalharness.league.builds import conclude
+from pytest_evalharness.league.freeze import Frozen
+from pytest_evalharness.league.local_builds import LocalBuilds, Missing
 from pytest_evalharness.league.plan import Budgets
 from pytest_evalharness.verdict.claim import Declaration
 
@@ -11,9 +14,10 @@ HOSTILE = "\x1b[2J\u202eEvil\n"
 
 @pytest.fixture
 def lines(make):
-    def show(field=None, **changes):
+    def show(field=None, builds=None, **changes):
         plan, field = make.plan(**{"episodes": 30, **changes}), field or make.roster()
-        return list(preview.lines(plan, field, make.arms(plan, field), Budgets.for_plan(plan, queue=7200)))
+        planned = Frozen(field, make.arms(plan, field), builds=builds)
+        return list(preview.lines(plan, planned, Budgets.for_plan(plan, queue=7200)))
 
     return show
 
@@ -34,6 +38,14 @@ def test_seats_field_budgets_and_power_are_all_there(lines):
     ):
         assert told in text
     assert sum(line.startswith("seat ") for line in lines()) == 8
+
+
+def test_the_builds_are_told_before_anything_is_paid_for(make, lines):
+    machine = LocalBuilds(images={"bot:v1": Missing(f"old{HOSTILE}", f"gone{HOSTILE}", "docker pull")})
+    told = lines(builds=conclude(make.plan(), make.policies("bot:v1", "bot:v2"), machine))
+    assert told[2].startswith("builds     proved different: the server's image digests, sha256:")
+    assert told[3].startswith("warning    the local image old")
+    assert all(line.isprintable() for line in told)
 
 
 def test_names_of_players_are_made_harmless(make, lines):
