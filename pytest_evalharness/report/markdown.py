@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import markdown
+from pytest_evalharness.report import success
 from pytest_evalharness.report.model import MANY, SCOPE, CaseReport, Report, remarks, unfinished_told
+from pytest_evalharness.report.success import SuccessCheck
 
 _WIDE = 400
+_WIDEST = 2000
 _MARKS = {"passed": "✅", "failed": "❌", "inconclusive": "❔", "untrustworthy": "⛔", "skipped": "⏭️"}
 
 
@@ -31,12 +34,23 @@ def render(report: Report) -> str:
         out += [f"- {markdown(case.nodeid, _WIDE)}: {markdown(remark, _WIDE)}" for remark in told]
         if case.message:
             out += [f"- {markdown(case.nodeid, _WIDE)}: {markdown(case.headlines[0], _WIDE)}"]
+        for check in success.of_case(case):
+            out += _success(case, check)
     out += [f"- {markdown(nodeid, _WIDE)}: collected, and never reported" for nodeid in report.missing]
     if report.unfinished:
         out += [f"- {markdown(unfinished_told(report), _WIDE * MANY)}"]
     out += [f"- still running on the server: {markdown(request, _WIDE)}" for request in report.still_running]
     out += [f"- note: {markdown(notice, _WIDE)}" for notice in report.notices]
     return "\n".join(out).rstrip() + "\n"
+
+
+def _success(case: CaseReport, check: SuccessCheck) -> list[str]:
+    """The runbook's success check: a line for how many of its points are as they should be, and one for each."""
+    whose = f" of {markdown(check.name)}" if check.name else ""
+    return [
+        f"- {markdown(case.nodeid, _WIDE)}: success check{whose}, {check.words}",
+        *(f"  {one.number}. {one.name}, {one.state}: {markdown(one.seen, _WIDEST)}" for one in check.points),
+    ]
 
 
 def _rows(case: CaseReport) -> list[str]:

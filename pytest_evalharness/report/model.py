@@ -14,7 +14,8 @@ SCHEMA = 1
 _WIDE = 300
 MANY = 4
 """An arm of so many requests is told as a whole; `results.json` lists every id."""
-SCOPE = "the effect in this field, not a league rank"
+SCOPE = "the effect in this field, not a league rank; champion is a membership label, not a winner"
+"""What every report says of its differences."""
 NOT_RUN = "not run: no credentials (a pull request from a fork has no secrets)"
 CANNOT_TELL = 10
 UNTRUSTWORTHY = 11
@@ -137,15 +138,23 @@ class Report:
             "schema": SCHEMA,
             "scope": SCOPE,
             "embedded": self.embedded,
-            "cases": [
-                {**asdict(case), "results": [dict(result) for result in case.results]} for case in self.cases
-            ],
+            "cases": [_case_json(case) for case in self.cases],
             "missing": list(self.missing),
             "notices": list(self.notices),
             "still_running": list(self.still_running),
             "unfinished": list(self.unfinished),
             "settings": dict(self.settings),
         }
+
+
+def _case_json(case: CaseReport) -> dict[str, Any]:
+    from pytest_evalharness.report import success  # it reads cases itself
+
+    return {
+        **asdict(case),
+        "results": [dict(result) for result in case.results],
+        "success_check": [check.to_json() for check in success.of_case(case)],
+    }
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:

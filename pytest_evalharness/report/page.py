@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report import builds, checks, plot, pool_page, rows
+from pytest_evalharness.report import builds, checks, plot, pool_page, rows, success
 from pytest_evalharness.report import sentences as say
 from pytest_evalharness.report.model import SCOPE, CaseReport, Report, counts, remarks
 from pytest_evalharness.report.page_view import ArmView, CaseView, ComparisonView, Page
@@ -81,6 +81,7 @@ def _case(number: int, case: CaseReport, tables: list[dict[str, Any]], words: ro
         symbol=_OUTCOMES.get(case.outcome, "!"),
         message=tuple(printable(line, 2 * _WIDE) for line in case.message.splitlines()[:_MOST_LINES]),
         comparisons=tuple(comparisons),
+        success=success.of_case(case) if not case.results else (),
     )
 
 
@@ -117,6 +118,7 @@ def comparison(result: Mapping[str, Any], place: int, *, shown: bool = True) -> 
         interval=say.level_words(judged),
         margin=_margin(declared) if told else "",
         checks=tuple(checks.checks(judged, builds.check(result))),
+        success=success.of_result(result, shown=shown),
         builds=tuple(builds.evidence(result)),
         build_facts=tuple(builds.facts(result)),
         build_files=tuple(builds.files(result)),

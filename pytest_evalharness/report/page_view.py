@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_evalharness.report import checks, plot, rows
+from pytest_evalharness.report import checks, plot, rows, success
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class ComparisonView:
         interval: what the difference's interval is, in words.
         margin: what the margin is and how it is judged; empty without one.
         checks: the trust checks.
+        success: the runbook's success check.
         builds: what each source showed of each arm's build: side, label, source, and what it showed.
         build_facts: what else is known of the builds.
         build_files: the files that differ between the arms' commits.
@@ -83,6 +84,7 @@ class ComparisonView:
     interval: str
     margin: str
     checks: tuple[checks.Check, ...]
+    success: success.SuccessCheck
     builds: tuple[tuple[str, str, str, str], ...]
     build_facts: tuple[str, ...]
     build_files: tuple[str, ...]
@@ -104,6 +106,7 @@ class CaseView:
     Attributes:
         anchor: where it stands on the page.
         message: what it said where it did not pass, line by line.
+        success: the runbook's success check where no comparison was made.
     """
 
     anchor: str
@@ -112,6 +115,7 @@ class CaseView:
     symbol: str
     message: tuple[str, ...]
     comparisons: tuple[ComparisonView, ...]
+    success: tuple[success.SuccessCheck, ...]
 
 
 @dataclass(frozen=True)

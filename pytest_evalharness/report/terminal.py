@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report import builds
+from pytest_evalharness.report import builds, success
 from pytest_evalharness.report.model import (
     SCOPE,
     CaseReport,
@@ -16,12 +16,21 @@ from pytest_evalharness.report.model import (
 )
 
 _WIDE = 300
+_TONES = {success.State.OK: "plain", success.State.NOT: "bad", success.State.UNKNOWN: "unsure"}
 
 
 def lines(report: Report) -> Iterator[tuple[str, str]]:
     """Pairs of a tone (`good`, `bad`, `unsure`, `plain`) and a line."""
     for case in report.cases:
         yield from _case(case)
+    yield from beside(report)
+    if any(case.results for case in report.cases):
+        yield "plain", f"each difference is {SCOPE}"
+    yield report.tone, f"exit {report.exit_code}: {report.exit_words}"
+
+
+def beside(report: Report) -> Iterator[tuple[str, str]]:
+    """What is told of a run beside its cases, likewise."""
     for nodeid in report.missing:
         yield "bad", f"{printable(nodeid, _WIDE)}: collected, and never reported"
     if report.unfinished:
@@ -35,9 +44,14 @@ def lines(report: Report) -> Iterator[tuple[str, str]]:
             "unsure",
             "nothing is lost and nothing is posted twice: the same command goes on with these requests",
         )
-    if any(case.results for case in report.cases):
-        yield "plain", f"each difference is {SCOPE}"
-    yield report.tone, f"exit {report.exit_code}: {report.exit_words}"
+
+
+def success_lines(check: success.SuccessCheck) -> Iterator[tuple[str, str]]:
+    """The runbook's success check, likewise: how many of its points are as they should be, and each with what was seen."""
+    whose = f" of {check.name}" if check.name else ""
+    yield "good" if check.passed else "plain", f"success check{whose}: {check.words}"
+    for point in check.points:
+        yield _TONES[point.state], f"  {point}"
 
 
 def _case(case: CaseReport) -> Iterator[tuple[str, str]]:
@@ -53,3 +67,6 @@ def _case(case: CaseReport) -> Iterator[tuple[str, str]]:
             yield "plain", f"{'':<13} builds {printable(sentence, _WIDE)}"
         for remark in remarks(result):
             yield "plain", f"{'':<13} {printable(remark, _WIDE)}"
+    for check in success.of_case(case):
+        for shade, line in success_lines(check):
+            yield shade, f"{'':<13} {line}"

@@ -37,7 +37,8 @@ def test_the_values(compared):
         "separated": "none", "effect": "-0.3", "ci_low": values["ci_low"], "ci_high": values["ci_high"],
         "p": values["p"], "p_gate": values["p_gate"], "p_adjusted": "", "family": "", "wins_candidate": "8", "n_candidate": "30", "wins_baseline": "17", "n_baseline": "30",
         "request_candidate": "xreq_c1 xreq_c2", "request_baseline": "xreq_b", "strata": "", "server": "embedded:2026",
-        "attempt": "1", "scope": "the effect in this field, not a league rank", "run": "run-1",
+        "attempt": "1", "run": "run-1",
+            "scope": "the effect in this field, not a league rank; champion is a membership label, not a winner",
     }  # fmt: skip
     assert -0.6 < float(values["ci_low"]) < -0.3 < float(values["ci_high"]) < 0
     assert 0 < float(values["p"]) < 0.05
