@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -120,7 +121,8 @@ def _say_it_plainly(report: pytest.TestReport, error: EvalHarnessError) -> None:
     entries = [entry for entry in trace.reprentries if isinstance(entry, ReprEntry)]
     if not entries:
         return
-    theirs = [e for e in entries if e.reprfileloc is None or not _ours(e.reprfileloc.path)]
+    # Below a frame of ours there are only those that it called: the standard library's, for instance.
+    theirs = list(takewhile(lambda e: e.reprfileloc is None or not _ours(e.reprfileloc.path), entries))
     last = theirs[-1] if theirs else entries[-1]
     source = [line for line in last.lines if not line.startswith("E ")] if theirs else []
     last.lines = [*source, *(f"E   {line}" for line in str(error).splitlines())]

@@ -147,8 +147,10 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     unwritten = config.stash.get(_UNWRITTEN, "")
     if unwritten:
         terminalreporter.write_line(unwritten, red=True)
-    no_page = config.stash.get(_NO_PAGE, "")
-    terminalreporter.write_line(f"files: {relative(run.folder, config)}{f' ({no_page})' if no_page else ''}")
+    else:
+        no_page = config.stash.get(_NO_PAGE, "")
+        files = f"files: {relative(run.folder, config)}"
+        terminalreporter.write_line(f"{files} ({no_page})" if no_page else files)
     for result in _worth_telling(terminalreporter, config):
         terminalreporter.write_line("")
         terminalreporter.write_line(result)
