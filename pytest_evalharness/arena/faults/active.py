@@ -78,15 +78,32 @@ class Faults:
             seated: the policies that sit in these games.
             games: how many games there are.
         """
-        doomed: list[tuple[str, str]] = []
+        return self._struck("fail-games", seated, games)
+
+    def mishaps(self, seated: Collection[str], games: int) -> tuple[tuple[str, str], ...]:
+        """How players fail in some new games that are played, one in each: (policy, mishap); arguments as for `doom`."""
+        return self._struck("fail-players", seated, games)
+
+    def _struck(self, name: str, seated: Collection[str], games: int) -> tuple[tuple[str, str], ...]:
+        """What a fault that strikes a number of games of a policy does to some new ones; it has as many less to go."""
+        struck: list[tuple[str, str]] = []
         left = []
-        for count, policy, error in self.all("fail-games"):
-            struck = min(count, games - len(doomed)) if policy in seated else 0
-            doomed += [(policy, error)] * struck
-            if count > struck:
-                left.append((count - struck, policy, error))
+        for count, policy, how in self.all(name):
+            now = min(count, games - len(struck)) if policy in seated else 0
+            struck += [(policy, how)] * now
+            if count > now:
+                left.append((count - now, policy, how))
         if left:
-            self._on["fail-games"] = left
+            self._on[name] = left
         else:
-            self.clear("fail-games")
-        return tuple(doomed)
+            self.clear(name)
+        return tuple(struck)
+
+    def rolled(self, games: int) -> tuple[int, str] | None:
+        """From which of some new games on another version of the game is played, and which; None if none of them is."""
+        told = self.value("rolled-version")
+        if told is None:
+            return None
+        left, version = told
+        self._on["rolled-version"] = [(max(0, left - games), version)]
+        return (left, version) if left < games else None

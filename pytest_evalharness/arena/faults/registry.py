@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_evalharness.arena.game.scoring import Scoring
+from pytest_evalharness.arena.league.referee import MISHAPS
 
 _MOST_SECONDS = 86_400.0
 _MOST_TIMES = 1_000_000
@@ -18,6 +19,10 @@ _GAMES = re.compile(
 
 _LABEL = re.compile(r"[^:\s]+:v[1-9][0-9]*")
 _VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,2}")
+
+_PLAYERS = re.compile(
+    rf"(?P<count>[1-9][0-9]{{0,5}}):(?P<policy>[^:\s]+:v[1-9][0-9]*):(?P<mishap>{'|'.join(MISHAPS)})"
+)
 
 
 class FaultSpecError(ValueError):
@@ -72,6 +77,18 @@ def _games(text: str) -> tuple[int, str, str]:
     if found is None:
         raise ValueError(text)
     return int(found["count"]), found["policy"], found["error"] or "platform_error"
+
+
+def _players(text: str) -> tuple[int, str, str]:
+    found = _PLAYERS.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    return int(found["count"]), found["policy"], found["mishap"]
+
+
+def _rolled(text: str) -> tuple[int, str]:
+    count, _, version = text.partition(":")
+    return int(count) if count == "0" else _times(count), _version(version)
 
 
 @dataclass(frozen=True)
@@ -159,6 +176,27 @@ FAULTS = {
             "type; a player_error names the policy's seat. Repeatable.",
             _games,
             several=True,
+        ),
+        Fault(
+            "fail-players",
+            "COUNT:NAME:vN:HOW",
+            "in the next COUNT games in which this policy is pinned, and which are played, its player fails: `connect`, it never "
+            "does; `disconnect`, it drops out; `crash`, its process breaks and the game goes on. Repeatable.",
+            _players,
+            several=True,
+        ),
+        Fault(
+            "silent-adviser",
+            "NAME:vN",
+            "every call of this policy's adviser fails: its telemetry tells only fallbacks. Repeatable.",
+            _label,
+            several=True,
+        ),
+        Fault(
+            "rolled-version",
+            "COUNT:VERSION",
+            "the game rolls on in mid-run: after the next COUNT new games all are played in this version of it",
+            _rolled,
         ),
         Fault(
             "ignored-seed",

@@ -24,13 +24,15 @@ class SeatEntry:
     """Who sits where: a display name, and the build whose skills play.
 
     ``absent`` means the player never connects, ``drops_at`` the tick from which it is gone; both void the match
-    after the configuration's timeout.
+    after the configuration's timeout. ``crashes_at`` is the tick at which it breaks while its connection seems to stand:
+    the match is played to its end without it.
     """
 
     name: str
     build: str
     absent: bool = False
     drops_at: int | None = None
+    crashes_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ def play_skills(
         recorder,
         absent=[slot for slot, entry in enumerate(seats) if entry.absent],
         drops=[NEVER if entry.drops_at is None else entry.drops_at for entry in seats],
+        crashes=[NEVER if entry.crashes_at is None else entry.crashes_at for entry in seats],
     )
     ending = simulation.run()
     results = results_of(simulation, [entry.name for entry in seats], scoring)
@@ -131,12 +134,18 @@ def _digest(
     seed: int,
 ) -> str:
     """SHA-256 of everything that makes this match this match."""
-    seating = [(entry.name, entry.build, entry.absent, entry.drops_at) for entry in seats]
+    seating = [_seated(entry) for entry in seats]
     content = json.dumps([seed, seating, simulation.tick, results], sort_keys=True)
     digest = sha256((_canonical(config) + content).encode())
     inputs = simulation.recorder.inputs
     digest.update(struct.pack(f"<{len(inputs)}q", *inputs))
     return digest.hexdigest()
+
+
+def _seated(entry: SeatEntry) -> tuple[object, ...]:
+    """An entry as the digest has it; matches without crashes keep the digests that they always had."""
+    told = (entry.name, entry.build, entry.absent, entry.drops_at)
+    return told if entry.crashes_at is None else (*told, entry.crashes_at)
 
 
 @lru_cache(maxsize=64)

@@ -51,6 +51,7 @@ class Simulation:
         recorder: takes inputs always, events when it wants them.
         absent: seats whose player never connects.
         drops: per seat, the tick from which its player is gone, or `NEVER`.
+        crashes: likewise, of a player that is gone while its connection seems to stand: the match goes on without it.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Simulation:
         *,
         absent: Sequence[int] = (),
         drops: Sequence[int] | None = None,
+        crashes: Sequence[int] | None = None,
     ) -> None:
         players = len(skills)
         check_players(config, players)
@@ -69,7 +71,9 @@ class Simulation:
         self.recorder = recorder
         self.players = players
         self.absent = tuple(absent)
-        self.drops = tuple(drops) if drops is not None else (NEVER,) * players
+        nobody = (NEVER,) * players
+        self._noticed = tuple(drops) if drops is not None else nobody
+        self.drops = tuple(map(min, self._noticed, tuple(crashes) if crashes is not None else nobody))
         self.chance = stream(seed, "match")
         self.imposters = draw_imposters(config, players, self.chance)
         self.tick = 0
@@ -100,7 +104,7 @@ class Simulation:
         limit = config.max_ticks or UNLIMITED
         if self.absent:
             return min(limit, config.connect_timeout_ticks), Ending.CONNECT_TIMEOUT
-        void = min(self.drops) + config.disconnect_timeout_ticks
+        void = min(self._noticed) + config.disconnect_timeout_ticks
         return (void, Ending.DISCONNECT_TIMEOUT) if void <= limit else (limit, Ending.TIME_LIMIT)
 
     # ------------------------------------------------------------------ the clock
@@ -188,7 +192,7 @@ class Simulation:
 
     def dropped(self) -> list[int]:
         """Seats whose player was gone when the match ended."""
-        return [seat for seat, tick in enumerate(self.drops) if tick < self.tick]
+        return [seat for seat, tick in enumerate(self._noticed) if tick < self.tick]
 
     # ------------------------------------------------------------------ decisions
 

@@ -209,6 +209,7 @@ def order_of(episode: Episode) -> Order:
         overrides=overrides,
         seats=[(version.player.name, version.build) for version in episode.seats],
         seed=episode.seed,
+        mishaps=episode.mishaps,
     )
 
 

@@ -42,6 +42,9 @@ class Marks:
         doomed: how its first episodes fail, each once: (policy, error type).
         own_seeds: whether its games have seeds of the server's choice, whatever it asks for.
         scoring: how its games are scored, where that is not the server's usual way.
+        mishaps: how players fail in its games, one in each, after those that end as failed: (policy, mishap).
+        rolled: the number of the episode from which on another version of the game is played, and which.
+        silent: the policies whose adviser never answers.
     """
 
     wedged: tuple[tuple[int, str | None], ...] = ()
@@ -52,6 +55,14 @@ class Marks:
     doomed: tuple[tuple[str, str], ...] = ()
     own_seeds: bool = False
     scoring: str | None = None
+    mishaps: tuple[tuple[str, str], ...] = ()
+    rolled: tuple[int, str] | None = None
+    silent: tuple[str, ...] = ()
+
+    @property
+    def lost(self) -> int:
+        """How many of the first episodes end as failed."""
+        return max(self.failing, len(self.doomed))
 
 
 @dataclass(eq=False)
@@ -86,6 +97,21 @@ class Episode:
         if self.index < marks.failing:
             return "platform_error"
         return marks.doomed[self.index][1] if self.index < len(marks.doomed) else None
+
+    @property
+    def mishaps(self) -> tuple[tuple[int, str], ...]:
+        """The seats whose player fails in it, and how."""
+        marks, place = self.request.marks, self.index - self.request.marks.lost
+        if not 0 <= place < len(marks.mishaps):
+            return ()
+        policy, mishap = marks.mishaps[place]
+        return tuple((seat, mishap) for seat, version in enumerate(self.seats) if version.label == policy)
+
+    @property
+    def coworld_version(self) -> str:
+        """The version of the game that it is played in."""
+        rolled = self.request.marks.rolled
+        return rolled[1] if rolled is not None and self.index >= rolled[0] else self.request.coworld.version
 
     @property
     def blamed_seat(self) -> int | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.arena.game.scoring import Scoring
+
+if TYPE_CHECKING:
+    from pytest_evalharness.arena.game.match import SeatEntry
 
 SEATS = 8
 """Every variant of the game has this many."""
@@ -18,6 +21,13 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
 """What each variant sets; overrides replace whole keys on top."""
 
 TICKS_PER_SECOND = 24
+
+
+MISHAPS = ("connect", "disconnect", "crash")
+"""How a player can fail a game that is played: it never connects, loses its connection, or breaks unnoticed."""
+
+GONE_AT = 1_000
+"""The tick at which a player that drops out, or breaks, does so."""
 
 
 class RefusedConfigError(ValueError):
@@ -32,6 +42,8 @@ class Order:
     seats: Sequence[tuple[str, str]]
     seed: int
     scoring: Scoring = Scoring.OUTCOME
+    mishaps: Sequence[tuple[int, str]] = ()
+    """Seats whose player fails, and in which of the `MISHAPS`."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +56,15 @@ class Played:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A match played for its record: the game's log, and one log a seat."""
+    """A match played for its record: the game's log, one log a seat, and what each seat would upload of its own play.
+
+    `uploads` are zip archives of an adviser that answers, `silent_uploads` of one whose calls all fail.
+    """
 
     game_log: str
     seat_logs: list[str]
+    uploads: list[bytes]
+    silent_uploads: list[bytes]
 
 
 def effective_config(overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,11 +90,27 @@ def effective_config(overrides: Mapping[str, Any]) -> dict[str, Any]:
 def play(order: Order) -> Played:
     """Play a match. Runs in a worker process."""
     from pytest_evalharness.arena.game.config import parse_config
-    from pytest_evalharness.arena.game.match import SeatEntry, play
+    from pytest_evalharness.arena.game.match import play
 
-    seats = [SeatEntry(name, build) for name, build in order.seats]
-    match = play(parse_config(order.overrides), seats, order.seed, scoring=order.scoring)
+    match = play(parse_config(order.overrides), _seated(order), order.seed, scoring=order.scoring)
     return Played(dict(match.results), match.ticks)
+
+
+def _seated(order: Order) -> list[SeatEntry]:
+    """The seats of a match, with what fails in them."""
+    from pytest_evalharness.arena.game.match import SeatEntry
+
+    fails = dict(order.mishaps)
+    return [
+        SeatEntry(
+            name,
+            build,
+            absent=fails.get(seat) == "connect",
+            drops_at=GONE_AT if fails.get(seat) == "disconnect" else None,
+            crashes_at=GONE_AT if fails.get(seat) == "crash" else None,
+        )
+        for seat, (name, build) in enumerate(order.seats)
+    ]
 
 
 def play_many(orders: Sequence[Order]) -> list[Played]:
@@ -88,12 +121,19 @@ def play_many(orders: Sequence[Order]) -> list[Played]:
 def record(order: Order) -> Recorded:
     """Play a match again and keep what the first time did not: the same seed gives the same match."""
     from pytest_evalharness.arena.game.config import parse_config
-    from pytest_evalharness.arena.game.match import SeatEntry, play
+    from pytest_evalharness.arena.game.match import play
+    from pytest_evalharness.arena.game.telemetry import archive, telemetry
 
-    seats = [SeatEntry(name, build) for name, build in order.seats]
-    match = play(parse_config(order.overrides), seats, order.seed, record=True)
+    match = play(parse_config(order.overrides), _seated(order), order.seed, record=True)
     logs = ["".join(line + "\n" for line in lines) for lines in match.logs]
-    return Recorded(_game_log(match.events), logs)
+    uploads, silent = (
+        [
+            archive(telemetry(match.events, seat, fires=fires), build)
+            for seat, (_, build) in enumerate(order.seats)
+        ]
+        for fires in (True, False)
+    )
+    return Recorded(_game_log(match.events), logs, uploads, silent)
 
 
 def _game_log(events: Sequence[Any]) -> str:

@@ -250,8 +250,11 @@ _COUNT = "INSERT INTO counters VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET va
 
 def _marks(text: str) -> Marks:
     fields = json.loads(text)
-    for name in ("wedged", "doomed"):
+    for name in ("wedged", "doomed", "mishaps"):
         fields[name] = tuple((first, second) for first, second in fields.get(name, ()))
+    rolled = fields.get("rolled")
+    fields["rolled"] = None if rolled is None else (rolled[0], rolled[1])
+    fields["silent"] = tuple(fields.get("silent", ()))
     return Marks(**fields)
 
 

@@ -56,13 +56,19 @@ class House:
         references = [str(entry["player"].get("policy_ref")) for entry in body["roster"]]
         known = self.world.version_by_id
         seated = {known[one].label if one in known else one for one in references}
+        games, failing = int(body.get("num_episodes", 1)), self.faults.value("fail-episodes") or 0
+        doomed = self.faults.doom(seated, games)
+        played = max(0, games - max(failing, len(doomed)))
         return Marks(
             wedged=tuple(self.faults.all("wedged-seat")),
             shuffled=self.faults.value("shuffled-seats") is not None,
             queue_seconds=self.faults.value("slow-queue") or 0.0,
-            failing=self.faults.value("fail-episodes") or 0,
+            failing=failing,
             hidden_seconds=USUAL_LAG if lag is None else lag,
-            doomed=self.faults.doom(seated, int(body.get("num_episodes", 1))),
+            doomed=doomed,
+            mishaps=self.faults.mishaps(seated, played),
+            rolled=self.faults.rolled(games),
+            silent=tuple(self.faults.all("silent-adviser")),
             own_seeds=self.faults.value("ignored-seed") is not None,
             scoring=self.faults.value("scoring"),
         )

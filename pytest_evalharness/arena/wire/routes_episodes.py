@@ -8,8 +8,8 @@ from fastapi import APIRouter, HTTPException, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from pytest_evalharness.arena.league.records import State
+from pytest_evalharness.arena.wire import left_behind, seen, shapes
 from pytest_evalharness.arena.wire import render_requests as render
-from pytest_evalharness.arena.wire import seen, shapes
 from pytest_evalharness.arena.wire.house import House
 from pytest_evalharness.arena.wire.listing import Asked
 from pytest_evalharness.arena.wire.parameters import (
@@ -21,7 +21,6 @@ from pytest_evalharness.arena.wire.parameters import (
 )
 from pytest_evalharness.arena.wire.refusals import not_found
 from pytest_evalharness.arena.wire.seen import Seen
-from pytest_evalharness.base.clock import iso
 
 
 def add(api: APIRouter, house: House) -> None:
@@ -114,21 +113,7 @@ def _artifacts(api: APIRouter, house: House) -> None:
 
     @api.get(path + "/player-status")
     async def player_status(episode_id: EpisodeId) -> Response:
-        episode = seen.find(house, episode_id)
-        if not episode.state.terminal:
-            raise not_found("Artifact")
-        played = episode.state is State.COMPLETED
-        players = [
-            {
-                "slot": slot,
-                "state": "exited" if played else "unavailable",
-                "exit_code": 0 if played else None,
-                "reason": "Completed" if played else None,
-                "finished_at": iso(episode.ended_at) if played and episode.ended_at is not None else None,
-            }
-            for slot in range(len(episode.seats))
-        ]
-        return JSONResponse({"schema_version": "1", "players": players})
+        return JSONResponse(left_behind.player_status(seen.find(house, episode_id)))
 
 
 def _logs(api: APIRouter, house: House) -> None:
@@ -152,7 +137,7 @@ def _logs(api: APIRouter, house: House) -> None:
                 "policy_version_id": version.id,
                 "policy_name": version.policy_name,
                 "has_log": episode.state is State.COMPLETED,
-                "has_artifact": False,
+                "has_artifact": left_behind.uploads(episode, position),
             }
             for position, version in enumerate(episode.seats)
             if house.world.owned(version)
@@ -166,5 +151,8 @@ def _logs(api: APIRouter, house: House) -> None:
 
     @api.get("/v2/episode-requests/{episode_id}/{version_id}/policy-artifact/{position}")
     async def policy_artifact(episode_id: EpisodeId, version_id: BareId, position: Position) -> Response:
-        seen.seat(house, episode_id, version_id, position)
-        raise not_found("Artifact")
+        episode = seen.seat(house, episode_id, version_id, position)
+        if not left_behind.uploads(episode, position):
+            raise not_found("Artifact")
+        content = left_behind.upload(episode, position, await seen.record(house, episode))
+        return Response(content, media_type="application/zip")

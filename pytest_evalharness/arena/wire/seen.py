@@ -33,6 +33,8 @@ class Seen:
     results: Callable[[], dict[str, Any] | None]
     ended_at: float | None
     error: dict[str, Any] | None
+    silent: tuple[str, ...] = ()
+    """The policies whose adviser never answered."""
 
 
 def of_request(house: House, each: Episode) -> Seen:
@@ -52,6 +54,7 @@ def of_request(house: House, each: Episode) -> Seen:
         results=lambda: house.desk.results(each),
         ended_at=each.completed_at,
         error=error,
+        silent=each.request.marks.silent,
     )
 
 

@@ -181,6 +181,9 @@ def test_what_is_over_cannot_be_cancelled(open_desk):
 def test_a_desk_opened_again_knows_what_was_and_starts_the_rest_anew(open_desk, clock):
     desk, store = open_desk()
     marks = Marks(
+        mishaps=(("keeper:v1", "crash"),),
+        rolled=(1, "0.7.0"),
+        silent=("keeper:v1",),
         wedged=((3, None), (4, "rival:v3")), shuffled=True, queue_seconds=1.5, failing=2,
         doomed=(("keeper:v1", "player_error"),), own_seeds=True,
     )  # fmt: skip

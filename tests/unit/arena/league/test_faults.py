@@ -27,6 +27,14 @@ from pytest_evalharness.arena.faults.registry import FAULTS, FaultSpecError
         "shuffled-seats=",
         "html=0",
         "fail-episodes=1.5",
+        "fail-players=1:keeper:v1",
+        "fail-players=0:keeper:v1:crash",
+        "fail-players=1:keeper:v1:sulk",
+        "silent-adviser",
+        "silent-adviser=keeper",
+        "rolled-version=0.7.0",
+        "rolled-version=-1:0.7.0",
+        "rolled-version=3:",
     ],
 )
 def test_a_wrong_spec_is_refused_and_changes_nothing(spec):
@@ -56,3 +64,22 @@ def test_wedged_seats_add_up_and_others_are_replaced():
 
 def test_every_fault_has_a_name_and_a_help():
     assert all(name == fault.name and fault.help for name, fault in FAULTS.items())
+
+
+def test_players_fail_in_games_that_are_played_and_in_no_more_than_was_said():
+    faults = Faults(["fail-players=2:keeper:v1:crash", "fail-players=1:keeper:v2:connect"])
+
+    assert faults.mishaps({"keeper:v1"}, 1) == (("keeper:v1", "crash"),)
+    assert faults.mishaps({"keeper:v1", "keeper:v2"}, 5) == (("keeper:v1", "crash"), ("keeper:v2", "connect"))
+    assert faults.mishaps({"keeper:v1", "keeper:v2"}, 5) == ()
+    assert faults.active() == []
+
+
+def test_a_game_rolls_on_in_the_middle_of_a_request_and_stays_there():
+    faults = Faults(["rolled-version=5:0.7.0"])
+
+    assert faults.rolled(3) is None
+    assert faults.rolled(4) == (2, "0.7.0")
+    assert faults.rolled(4) == (0, "0.7.0")
+    assert Faults([]).rolled(3) is None
+    assert Faults(["rolled-version=0:0.7.0"]).rolled(3) == (0, "0.7.0")
