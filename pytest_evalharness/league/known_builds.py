@@ -74,9 +74,11 @@ class KnownBuilds:
         if any(asked.get(key) != as_now.get(key) for key in _PLAYED_ALIKE):
             return ""
         labels = " against ".join(printable(met.builds.arms[side].label) for side in SIDES)
+        run, verdict = printable(comparison.run_id), verdicts[-1].judgement["verdict"]
+        open_ = verdict == Verdict.INCONCLUSIVE
+        do = f"evalharness runs extend {run} adds games to those" if open_ else "no need to re-run"
         return (
-            f"equals the builds judged in run {printable(comparison.run_id)} ({labels}: "
-            f"{verdicts[-1].judgement['verdict']}, {asked['episodes']} episodes): no need to re-run"
+            f"equals the builds judged in run {run} ({labels}: {verdict}, {asked['episodes']} episodes): {do}"
         )
 
     def _all(self) -> list[Met]:
