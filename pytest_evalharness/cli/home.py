@@ -129,6 +129,7 @@ def connected(run: RunRecord, home: Path) -> Iterator[Observatory]:
             environment = {"SOFTMAX_CONFIG_DIR": str(home / "arena" / "credentials")}
         token = load_token(root, environ=environment, clock=clock)
         with Observatory(root, token, clock=clock, rng=random.Random()) as observatory:
+            observatory.learn()
             yield observatory
     finally:
         if started is not None:

@@ -75,6 +75,9 @@ def run_show(parsed: argparse.Namespace) -> int:
 
     with found(parsed) as (ledger, run):
         print(f"{printable(run.id)}  {printable(run.server)}")
+        service = run.info.get("service")
+        if service:
+            print(f"server API: {printable(str(service.get('words', '')), 300)}")
         judged = {one.id: verdict.judgement for one, verdict in ledger.judged_in(run.id)}
         for comparison_id in run.comparisons:
             kept = Kept.read(ledger, comparison_id)

@@ -224,6 +224,8 @@ def _league(
     from pytest_evalharness.base.events import EventLog, EventReader
     from pytest_evalharness.league.local_builds import BuildSources
     from pytest_evalharness.league.run import LeagueRun, RunOptions
+    from pytest_evalharness.league.service import note_service
+    from pytest_evalharness.ledger.services import KEY as SERVICE
     from pytest_evalharness.report import progress
 
     session = _new_session()
@@ -238,7 +240,14 @@ def _league(
                 print(f"evalharness: {progress.line(event)}", file=sys.stderr)
 
     asked = run.info.get("settings", {})
-    ledger.start_run(session, {**run.info, "resumes": run.id})
+    began = {key: value for key, value in run.info.items() if key != SERVICE}
+    ledger.start_run(session, {**began, "resumes": run.id})
+
+    def notice(text: str) -> None:
+        print(f"note: {printable(text, 1000)}", file=sys.stderr)
+
+    for text in note_service(ledger, session, run.server, observatory.dialect):
+        notice(text)
     options = RunOptions(
         run_id=session,
         notes=str(asked.get("notes") or ""),
@@ -256,6 +265,6 @@ def _league(
         options=options,
         stop=threading.Event(),
         on_wait=show,
-        on_notice=lambda notice: print(f"note: {printable(notice, 1000)}", file=sys.stderr),
+        on_notice=notice,
     )
     return league, show

@@ -41,6 +41,7 @@ class LeagueSession:
         family: the claims that are tested together; None if each is judged by itself.
         notices: what was noticed on the way: overrides, variables that are no settings.
         on_wait: called between two looks at the journal.
+        service: what was chosen for the server from its own description; None while nobody has asked it.
     """
 
     def __init__(
@@ -65,6 +66,8 @@ class LeagueSession:
         self._observatory: Observatory | None = None
         self._ledger: Ledger | None = None
         self._league: LeagueRun | None = None
+        self.service: dict[str, Any] | None = None
+        self._run_noted = False
         self._stop = threading.Event()  # ends every wait: of the drivers, and between two tries of a call
 
     def notice(self, text: str) -> None:
@@ -127,8 +130,30 @@ class LeagueSession:
     def observatory(self) -> Observatory:
         """The client; starts the embedded server if this run plays there and it does not run yet."""
         if self._observatory is None:
-            self._observatory = self._connect()
+            client = self._connect()
+            try:
+                client.learn()
+            except BaseException:
+                client.close()
+                raise
+            self._observatory = client
+            self._note_service()
         return self._observatory
+
+    def _note_service(self) -> None:
+        """Write down what the server says of itself, once there is a run to write it down with."""
+        if self._observatory is None or not self._run_noted or self.service is not None:
+            return
+        from pytest_evalharness.league.service import note_service
+
+        dialect = self._observatory.dialect
+        self.tell_service(dialect.to_json())
+        for notice in note_service(self.ledger, self.run_id, self.identity, dialect):
+            self.notice(notice)
+
+    def tell_service(self, service: dict[str, Any]) -> None:
+        """Keep for the report what was chosen for the server."""
+        self.service = service
 
     def _connect(self) -> Observatory:
         import random
@@ -144,7 +169,14 @@ class LeagueSession:
             if self._given_api:
                 self._await_server(root)
         token = load_token(root, environ=environment, clock=self.clock)
-        return Observatory(root, token, clock=self.clock, rng=random.Random(), stop=self._stop)
+        return Observatory(
+            root,
+            token,
+            clock=self.clock,
+            rng=random.Random(),
+            stop=self._stop,
+            on_remark=self.notice,
+        )
 
     def _start_embedded(self) -> str:
         server = self.embedded_server()
@@ -196,6 +228,8 @@ class LeagueSession:
         ledger.start_run(
             self.run_id, {"server": self.identity, "who": who, "settings": self.settings.as_plain()}
         )
+        self._run_noted = True
+        self._note_service()
         league = LeagueRun(
             ledger=ledger,
             connect=lambda: self.observatory,
@@ -286,6 +320,7 @@ class LeagueSession:
             notices=self.all_notices,
             still_running=tuple(still_running),
             settings=self.settings.as_plain(),
+            service=self.service,
         )
 
     def close(self) -> None:

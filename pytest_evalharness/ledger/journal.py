@@ -32,6 +32,7 @@ from pytest_evalharness.ledger.records import (
     whole,
 )
 from pytest_evalharness.ledger.runs import Runs
+from pytest_evalharness.ledger.services import Services
 from pytest_evalharness.ledger.states import BlockState, LeaseLost
 from pytest_evalharness.ledger.storage import BUSY_SECONDS, Storage
 
@@ -53,6 +54,7 @@ class Ledger:
         known: what a server answers once and for all.
         proofs: what was found about the builds that are compared.
         runs: when each run began, and what it asked for.
+        services: what each run's server said of itself.
 
     Every method raises `JournalUnavailable` when the file cannot be read or written.
     """
@@ -66,6 +68,7 @@ class Ledger:
         self.known = Known(access)
         self.proofs = Proofs(access)
         self.runs = Runs(access)
+        self.services = Services(access)
 
     @classmethod
     def open(

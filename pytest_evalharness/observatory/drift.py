@@ -23,6 +23,38 @@ def outline(described: Capabilities) -> dict[str, Any]:
     }
 
 
+def adapted(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What this package does otherwise than in an earlier run, from both runs' `Dialect.to_json`."""
+    told = [
+        sentence.format(now=printable(now[key]), before=printable(before[key]))
+        for key, sentence in _ADAPTED.items()
+        if before[key] != now[key]
+    ]
+    for key, words in _CAN.items():
+        if before[key] != now[key]:
+            told.append(f"{words[now[key]]} now; before, {words[before[key]]}")
+    return told
+
+
+_ADAPTED = {
+    "auth": "the token is sent as {now}, before as {before}",
+    "paging": "lists are asked for by {now}, before by {before}",
+    "artifacts": "results are read from {now}, before from {before}",
+}
+_CAN = {
+    "cancels": {
+        True: "requests can be cancelled",
+        False: "requests cannot be cancelled",
+        None: "nobody knows whether requests can be cancelled",
+    },
+    "participants_have_kind": {
+        True: "participants tell their kind",
+        False: "participants do not tell their kind",
+        None: "nothing is told of participants",
+    },
+}
+
+
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What appeared and what vanished between two outlines, what matters to a run first; empty if nothing did.
 

@@ -76,6 +76,8 @@ class Progress:
                 tally_of(self.config).collected.add(str(event["id"]))
             elif event.get("kind") == "notice" and event.get("text") not in self.run.notices:
                 self.run.notices.append(str(event["text"]))
+            elif event.get("kind") == "service" and self.run.service is None:
+                self.run.service = event["service"]
 
     @property
     def _reporter(self) -> TerminalReporter | None:

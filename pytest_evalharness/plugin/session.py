@@ -49,6 +49,12 @@ class EvalSession(LeagueSession):
         if is_worker(self.config):
             self.events.append("notice", text=text)
 
+    def tell_service(self, service: dict[str, Any]) -> None:
+        """Keep what was chosen for the server; a worker tells its controller."""
+        super().tell_service(service)
+        if is_worker(self.config):
+            self.events.append("service", service=service)
+
 
 def new_run_id() -> str:
     """A name that sorts by time and is unique on a machine."""

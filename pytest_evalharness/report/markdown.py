@@ -23,6 +23,7 @@ def render(report: Report) -> str:
     out += [
         f"Server {markdown(report.server)}, finished {markdown(report.finished_at)}, exit code {report.exit_code}.",
         "",
+        *([f"Server API: {markdown(report.api, _WIDE)}.", ""] if report.api else []),
         "| | case | claim | verdict | candidate | baseline | difference | interval |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]

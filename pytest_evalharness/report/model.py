@@ -71,6 +71,7 @@ class Report:
         unfinished: cases that a run did not get to because it was told to stop: by -x, by a signal.
         notices: what a reader must know besides: overrides, an embedded league.
         still_running: requests that were posted and had not ended when the run did.
+        service: what was chosen for the server from its own description (`Dialect.to_json`); None if it was not asked.
     """
 
     run_id: str
@@ -83,11 +84,17 @@ class Report:
     settings: Mapping[str, Any]
     still_running: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
+    service: Mapping[str, Any] | None = None
 
     @property
     def embedded(self) -> bool:
         """Whether the games were those of the embedded league."""
         return self.server.startswith("embedded:")
+
+    @property
+    def api(self) -> str:
+        """How the server was spoken to; empty if it was not asked."""
+        return "" if self.service is None else str(self.service["words"])
 
     @property
     def exit_words(self) -> str:
@@ -129,6 +136,7 @@ class Report:
             settings=data["settings"],
             still_running=tuple(data["still_running"]),
             unfinished=tuple(data["unfinished"]),
+            service=data.get("service"),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -34,6 +34,7 @@ def page(report: Report) -> Page:
     return Page(
         run_id=printable(report.run_id),
         server=printable(report.server),
+        api=printable(report.api, _WIDE),
         finished_at=printable(report.finished_at),
         exit_code=report.exit_code,
         exit_words=report.exit_words,

@@ -124,12 +124,14 @@ class Page:
 
     Attributes:
         tone: `good`, `unsure` or `bad`.
+        api: how the server was spoken to; empty if it was not asked.
         tally: outcomes and how many cases had them.
         data: the rows of all comparisons and their table of strings, for the one block of data.
     """
 
     run_id: str
     server: str
+    api: str
     finished_at: str
     exit_code: int
     exit_words: str

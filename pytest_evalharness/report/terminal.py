@@ -35,6 +35,8 @@ def beside(report: Report) -> Iterator[tuple[str, str]]:
         yield "bad", f"{printable(nodeid, _WIDE)}: collected, and never reported"
     if report.unfinished:
         yield "unsure", unfinished_told(report)
+    if report.api:
+        yield "plain", f"server API: {printable(report.api, _WIDE)}"
     for notice in report.notices:
         yield "plain", f"note: {printable(notice, _WIDE)}"
     for request in report.still_running:

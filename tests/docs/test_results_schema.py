@@ -9,6 +9,8 @@ import pytest
 from pytest_evalharness.league.family import Method
 from pytest_evalharness.league.provenance import Conclusion, Source
 from pytest_evalharness.league.records import Outcome
+from pytest_evalharness.observatory.dialect import Artifacts, Auth, assume
+from pytest_evalharness.observatory.paging import Paging
 from pytest_evalharness.report.model import OUTCOMES, SCHEMA
 from pytest_evalharness.verdict import judgement, pooled_judgement, words
 from pytest_evalharness.verdict.checks import CheckState
@@ -72,10 +74,19 @@ def test_no_object_takes_a_field_that_is_not_named():
         (("builds", "properties", "conclusion"), Conclusion),
         (("source",), Source),
         (("row", "properties", "outcome"), Outcome),
+        (("service", "properties", "artifacts"), Artifacts),
+        (("service", "properties", "auth"), Auth),
+        (("service", "properties", "paging"), Paging),
     ],
 )
 def test_its_words_are_those_of_the_code(path, enum):
     assert set(words_of(*path)) == {one.value for one in enum}
+
+
+def test_what_is_told_of_a_server_is_what_the_code_tells():
+    told = assume("HTTP 403").to_json()
+    assert set(DEFS["service"]["required"]) == set(DEFS["service"]["properties"]) == set(told)
+    jsonschema.Draft202012Validator({**DEFS["service"], "$defs": DEFS}).validate(told)
 
 
 def test_its_outcomes_are_those_of_the_code():
@@ -100,6 +111,17 @@ def test_the_page_names_every_field_of_a_report():
     page = (FOLDER / "files.md").read_text()
     named = set(re.findall(r"`([a-z_0-9]+)(?:\[\])?`", page))
     named |= set(re.findall(r"cases\[\]\.([a-z_]+)", page))
-    for name in ("case", "comparison", "judgement", "pool", "pool_judgement", "arm", "check", "row", "family"):
+    for name in (
+        "case",
+        "comparison",
+        "judgement",
+        "pool",
+        "pool_judgement",
+        "arm",
+        "check",
+        "row",
+        "family",
+        "service",
+    ):
         assert set(DEFS[name]["properties"]) - named == set(), name
     assert set(SPEC["properties"]) - named == set()

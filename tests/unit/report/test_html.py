@@ -59,11 +59,16 @@ def written(report, case, compared, episodes):
                 case(spoilt, nodeid=name, outcome="untrustworthy", message=f"{name} "),
                 case(nodeid=name, outcome="error", message=f"{name} "),
                 run_id=name, server=name, missing=(name,), unfinished=(name,), notices=(name,), still_running=(name,),
-                settings={"notes": name}, exit_code=11,
+                settings={"notes": name}, service={"words": name}, exit_code=11,
             )
         )  # fmt: skip
 
     return write
+
+
+def test_how_the_server_was_spoken_to_is_on_the_page(report):
+    assert "Server API: current, cursors" in render(report(service={"words": "current, cursors"}))
+    assert "Server API" not in render(report())
 
 
 @pytest.mark.parametrize("name", HOSTILE)

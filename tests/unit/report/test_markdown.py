@@ -34,6 +34,7 @@ def written(report, case, compared, name):
             missing=(name,),
             unfinished=(name,),
             notices=(name,),
+            service={"words": name},
             exit_code=11,
         )
     )
@@ -53,6 +54,11 @@ def test_no_name_changes_the_document(report, case, compared, name):
     text = written(report, case, compared, name)
     assert shape(text) == shape(written(report, case, compared, "name"))
     assert not set(bare(text)) & set("<>[]`*_@&~$\\\x1b")
+
+
+def test_how_the_server_was_spoken_to_is_told(report):
+    assert "\nServer API: current, cursors.\n" in render(report(service={"words": "current, cursors"}))
+    assert "Server API" not in render(report())
 
 
 def test_a_row_has_the_verdict_and_the_numbers(report, case, compared):

@@ -4,7 +4,7 @@ import pytest
 
 from pytest_evalharness.base.files import readable_json
 from pytest_evalharness.report import junit, markdown, terminal
-from pytest_evalharness.report.model import EXIT_WORDS, counts, remarks
+from pytest_evalharness.report.model import EXIT_WORDS, Report, counts, remarks
 
 
 def test_the_record_is_plain_and_spelt_in_one_way_only(report, case, compared):
@@ -14,8 +14,10 @@ def test_the_record_is_plain_and_spelt_in_one_way_only(report, case, compared):
         missing=("evals/test_a.py::test_c",),
         notices=("note",),
         settings={"opponent": [], "num": None, "fresh": False},
+        service={"words": "current", "cancels": None},
     )
     text = readable_json(whole.to_json())
+    assert Report.from_json(json.loads(text)).service == whole.service
     assert readable_json(json.loads(text)) == text
     assert list(json.loads(text)) == sorted(whole.to_json())
     assert json.loads(text)["cases"][0]["results"][0]["judgement"]["verdict"] == "better"

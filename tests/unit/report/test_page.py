@@ -154,6 +154,7 @@ def test_every_text_from_outside_is_one_harmless_line(shown, compared, episodes)
     whole = shown(
         {**result, "next_step": HOSTILE, "lines": [HOSTILE]}, message=HOSTILE, run_id=HOSTILE, server=HOSTILE,
         missing=(HOSTILE,), unfinished=(HOSTILE,), notices=(HOSTILE,), still_running=(HOSTILE,), settings={"notes": HOSTILE},
+        service={"words": HOSTILE},
     )  # fmt: skip
     text = json.dumps(asdict(whole), ensure_ascii=False)
     assert not set(text) & set("\x1b\u202e")

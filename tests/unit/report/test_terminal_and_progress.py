@@ -39,11 +39,18 @@ def test_lines_are_printable_whatever_is_in_them(report, case, compared):
         missing=(HOSTILE,),
         unfinished=(HOSTILE,),
         notices=(HOSTILE,),
+        service={"words": HOSTILE},
         exit_code=11,
     )
     told = list(lines(whole))
     assert told
     assert all(text.isprintable() for _, text in told)
+
+
+def test_how_the_server_was_spoken_to_has_a_line(report):
+    words = "current: Observatory 2026.9, sha256 0123456789ab; Bearer, cursors"
+    assert ("plain", f"server API: {words}") in list(lines(report(service={"words": words})))
+    assert not [text for _, text in lines(report()) if text.startswith("server API")]
 
 
 @pytest.mark.parametrize(
