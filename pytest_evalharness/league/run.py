@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_evalharness.base.clock import Clock
-from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.events import EventLog
-from pytest_evalharness.errors import ArmFailed, EvalHarnessError
+from pytest_evalharness.errors import EvalHarnessError
 from pytest_evalharness.league.arms import SIDES
-from pytest_evalharness.league.blocks import AT_ONCE, blocks_of_look
 from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Judged, Settled
-from pytest_evalharness.league.freeze import Freezer, Frozen, keys_of
+from pytest_evalharness.league.freeze import Freezer, Frozen
 from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.local_builds import BuildSources
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
@@ -23,20 +21,15 @@ from pytest_evalharness.league.pool_result import PoolResult, concluded_pool, ju
 from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.roster import Roster
+from pytest_evalharness.league.work import Work
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
-from pytest_evalharness.ledger.states import BlockState
-from pytest_evalharness.report.model import MANY, requests_told
 from pytest_evalharness.verdict.judgement import Judgement
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 
 if TYPE_CHECKING:
-    from pytest_evalharness.league.drive import BlockDriver
     from pytest_evalharness.observatory.client import Observatory
     from pytest_evalharness.observatory.resolve import ResolvedPolicy
-
-_FIRST_LOOK, _LAST_LOOK = 0.02, 0.5
-_JOIN_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -113,19 +106,27 @@ class LeagueRun:
         on_notice: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._ledger = ledger
-        self._connect = connect
         self._clock = clock
         self._events = events
         self._options = options
-        self._on_wait = on_wait
         self._freezer = Freezer(
             ledger, connect, clock, options.run_id, account=options.account, sources=options.builds
         )
+        self._work = Work(
+            ledger=ledger,
+            connect=connect,
+            clock=clock,
+            events=events,
+            run_id=options.run_id,
+            notes=options.notes,
+            stop=stop,
+            on_wait=on_wait,
+            revalidate=self._freezer.revalidate,
+            budgets=self.budgets,
+            looks_deep=lambda: self._rate_asked,
+        )
         self._entries: dict[str, Entry] = {}
         self._pools: dict[str, PoolPlan] = {}
-        self._drivers: dict[str, BlockDriver] = {}
-        self._told: dict[str, tuple[int, int]] = {}
-        self._stop = stop
         self._launched = False
         self.family = FamilyJudge(ledger, options.run_id, family, self._evidence, on_notice)
         noted = ledger.run_began(options.run_id)
@@ -230,7 +231,7 @@ class LeagueRun:
         self._launched = True
         for entry in self._entries.values():
             if entry.frozen is not None:
-                self._take_work(entry.plan, entry.frozen, self._look(entry))
+                self._work.take(entry.plan, entry.frozen, self._look(entry))
 
     def _look(self, entry: Entry) -> int:
         """The planned look that a comparison is on its way to, or that decided it."""
@@ -239,50 +240,6 @@ class LeagueRun:
         taken = [look for look in self._ledger.looks.of(comparison.id) if look.position is not None]
         last = max(len(entry.plan.declaration.looks) - 1, 0)
         return next((look.position or 0 for look in taken if look.decided), min(len(taken), last))
-
-    def _blocks(self, plan: ComparisonPlan, frozen: Frozen, look: int) -> dict[str, list[Block]]:
-        """The blocks of each arm that a look reads."""
-        assert frozen.comparison is not None
-        found = {}
-        for side in SIDES:
-            first, *more = (self._ledger.blocks(key) for key in keys_of(frozen.comparison, side))
-            read = first[: blocks_of_look(plan.declaration, look, len(first))]
-            found[side] = [*read, *(block for rows in more for block in rows)]
-        return found
-
-    def _take_work(self, plan: ComparisonPlan, frozen: Frozen, look: int) -> None:
-        """Work on blocks that nobody alive works on; a block of one arm and its like of the other at one time."""
-        blocks = self._blocks(plan, frozen, look)
-        ours = [block.block_id for side in SIDES for block in blocks[side]]
-        for pair in zip(*(blocks[side] for side in SIDES), strict=True):
-            for side, block in zip(SIDES, pair, strict=True):
-                driver = self._drivers.get(block.block_id)
-                # A driver that ended without an error has lost its lease: whoever took it may have died since.
-                idle = driver is None or (not driver.is_alive() and driver.error is None)
-                if idle and block.state is not BlockState.FINISHED:
-                    self._drive(plan, frozen, side, block)
-            if sum(self._drivers[one].is_alive() for one in ours if one in self._drivers) >= AT_ONCE:
-                return  # the rest follow as these end
-
-    def _drive(self, plan: ComparisonPlan, frozen: Frozen, side: str, block: Block) -> None:
-        from pytest_evalharness.league.context import Context
-        from pytest_evalharness.league.drive import BlockDriver
-
-        lease = self._ledger.acquire(block.block_id, session=self._options.run_id)
-        if lease is None:
-            return
-        context = Context(
-            observatory=self._connect(),
-            clock=self._clock,
-            events=self._events,
-            notes=self._options.notes,
-            stop=self._stop,
-            revalidate=lambda: self._freezer.revalidate(frozen.roster),
-            deep=None if self._rate_asked else Context.deep,
-        )
-        driver = BlockDriver(context, lease, frozen.arms[side], self.budgets(plan))
-        self._drivers[block.block_id] = driver
-        driver.start()
 
     @property
     def _rate_asked(self) -> bool:
@@ -383,8 +340,8 @@ class LeagueRun:
 
     def _came_to_nothing(self, entry: Entry) -> bool:
         """Whether one of a comparison's arms has failed."""
-        blocks = self._blocks(entry.plan, entry.ready(), self._look(entry))
-        return any(self._failure_of(side, block) is not None for side in SIDES for block in blocks[side])
+        blocks = self._work.blocks(entry.plan, entry.ready(), self._look(entry))
+        return any(self._work.failure_of(side, block) is not None for side in SIDES for block in blocks[side])
 
     def _played(self, entry: Entry) -> tuple[Case, dict[str, list[Block]]]:
         """Wait for a comparison, look by look, until one decides it or the last is taken."""
@@ -393,7 +350,7 @@ class LeagueRun:
         assert comparison is not None
         while True:
             look = self._look(entry)
-            blocks = self._wait(plan, frozen, look)
+            blocks = self._work.wait(plan, frozen, look)
             unplanned = sum(one.position is None for one in self._ledger.looks.of(comparison.id))
             case = Case.read(plan, frozen, blocks, look=look, unplanned_looks=unplanned)
             if not plan.declaration.looks:
@@ -415,80 +372,11 @@ class LeagueRun:
         self._events.append("look", case=comparison_id, look=case.look, decided=taken.decided)
         return taken.decided
 
-    def _wait(self, plan: ComparisonPlan, frozen: Frozen, look: int) -> dict[str, list[Block]]:
-        pause = _FIRST_LOOK
-        while True:
-            blocks = self._blocks(plan, frozen, look)
-            self._tell(plan, frozen, blocks)
-            if all(block.state is BlockState.FINISHED for side in SIDES for block in blocks[side]):
-                self._on_wait()
-                return blocks
-            self._raise_failures(blocks)
-            self._take_work(plan, frozen, look)
-            self._on_wait()
-            self._clock.wait(pause)
-            pause = min(pause * 1.5, _LAST_LOOK)
-
-    def _tell(self, plan: ComparisonPlan, frozen: Frozen, blocks: Mapping[str, list[Block]]) -> None:
-        """Say how many requests of an arm have ended, whoever drove them, whenever it changes."""
-        for side in SIDES:
-            done, total = sum(b.state is BlockState.FINISHED for b in blocks[side]), len(blocks[side])
-            key = blocks[side][0].arm_key
-            if total < MANY or self._told.get(key) == (done, total):
-                continue
-            self._told[key] = done, total
-            self._events.append(
-                "arm",
-                what="ended",
-                side=side,
-                label=frozen.arms[side].label,
-                key=key,
-                done=done,
-                total=total,
-                unit="requests" if plan.declaration.pairing is None else "pairs",
-            )
-
-    def _raise_failures(self, blocks: Mapping[str, list[Block]]) -> None:
-        """One arm's failure ends the other's wait: the comparison can no longer be had."""
-        for side, other in (SIDES, SIDES[::-1]):
-            for block in blocks[side]:
-                error = self._failure_of(side, block)
-                if error is not None:
-                    self._on_wait()
-                    raise _beside(error, other, blocks[other])
-
-    def _failure_of(self, side: str, block: Block) -> BaseException | None:
-        driver = self._drivers.get(block.block_id)
-        if driver is not None and driver.error is not None:
-            return driver.error
-        if block.state is BlockState.FINISHED or not block.settled:
-            return None
-        if driver is not None and driver.is_alive():
-            return None  # a later run polls an abandoned block again; its driver is about to say so
-        return block.failure or ArmFailed(
-            f"the {side} arm ended as {block.state} ({block.request_id or 'never posted'})",
-            not_done="nothing was judged",
-            next_step="run with --eval-fresh to post it again",
-        )
-
     def close(self) -> None:
         """Stop this process's drivers and let go of their work, so that others take it over at once."""
-        self._stop.set()
-        deadline = Deadline.after(self._clock, _JOIN_SECONDS)
-        for driver in self._drivers.values():
-            driver.join(deadline.remaining)
+        self._work.close()
 
 
 def _part(case: str, name: str) -> str:
     """Under which name a configuration of a pool is on the plan."""
     return f"{case} [{name}]"
-
-
-def _beside(error: BaseException, other: str, blocks: list[Block]) -> BaseException:
-    """An arm's failure, with what becomes of the other arm."""
-    posted = [block.request_id for block in blocks if block.request_id and block.state is BlockState.RUNNING]
-    if not isinstance(error, EvalHarnessError) or not posted:
-        return error
-    told = f"the {other} arm ({requests_told(posted)}) goes on at the server and is waited for no longer"
-    not_done = "; ".join(part for part in (error.not_done, told) if part)
-    return type(error)(error.what, not_done=not_done, next_step=error.next_step)
