@@ -199,6 +199,14 @@ FAULTS = {
             _rolled,
         ),
         Fault(
+            "hostile-names",
+            "",
+            "names that strangers chose and the words of errors try to harm their readers: escape sequences, markup, commands of "
+            "a CI's log, 10 kB",
+            str,
+            bare=ALWAYS,
+        ),
+        Fault(
             "ignored-seed",
             "",
             "new requests play seeds of the server's choice, whatever seed they ask for",

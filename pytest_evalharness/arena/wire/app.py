@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from pytest_evalharness.arena.wire import refusals, routes_arena, routes_requests
 from pytest_evalharness.arena.wire.gate import Gate
+from pytest_evalharness.arena.wire.hostile import Hostile
 from pytest_evalharness.arena.wire.house import BASE, House
 
 
@@ -44,7 +45,7 @@ def build(house: House) -> ASGIApp:
     admin = APIRouter(prefix="/_arena", include_in_schema=False)
     routes_arena.add(admin, house)
     app.include_router(admin)
-    return Gate(app, house)
+    return Gate(Hostile(app, house), house)
 
 
 def _describe(app: FastAPI, house: House) -> None:

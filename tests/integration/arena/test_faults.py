@@ -24,6 +24,7 @@ def test_the_table_explains_every_fault(arena):
         "fail-players",
         "silent-adviser",
         "rolled-version",
+        "hostile-names",
         "ignored-seed",
         "untold-images",
         "withdrawn",
@@ -396,3 +397,36 @@ def test_another_way_of_scoring_begins_with_the_latest_round(arena):
     assert max(scores(latest[:5])) > 3
     assert set(scores(earlier[:5])) <= {0, 1, 3}
     assert max(scores(arena.play(arena.body())["episodes"])) > 3
+
+
+def test_hostile_names_are_the_same_in_every_answer_and_leave_ours_alone(arena):
+    league = arena.get("/v2/leagues")[0]
+    before = arena.get("/v2/league-policy-memberships", league_id=league["id"], limit=1000)
+
+    arena.fault("hostile-names")
+
+    after = arena.get("/v2/league-policy-memberships", league_id=league["id"], limit=1000)
+    told = {row["player"]["id"]: row["player"]["name"] for row in after}
+    for old, new in zip(before, after, strict=True):
+        mine = old["player"]["name"] == "keeper"
+        assert (new["player"]["name"] == old["player"]["name"]) is mine
+        assert new["player"]["name"].endswith(old["player"]["name"])
+        assert (new["policy_version"]["policy"]["name"] == old["policy_version"]["policy"]["name"]) is mine
+        assert new["policy_version"]["id"] == old["policy_version"]["id"]
+        assert told[new["player"]["id"]] == new["player"]["name"]
+    text = "".join(told.values())
+    for attack in (
+        "\x1b[31m",
+        "\u202e",
+        "::error::",
+        "\n::set-output",
+        "<script>",
+        "a|b",
+        "\ud800",
+        "long " * 1000,
+    ):
+        assert attack in text
+    refused = arena.client.post("/v2/experience-requests", json={})
+    assert refused.status_code == 422
+    assert all(entry["msg"].endswith("Field required") for entry in refused.json()["detail"])
+    assert any(entry["msg"] != "Field required" for entry in refused.json()["detail"])

@@ -1,0 +1,106 @@
+"""Names and words as somebody would choose them who wants to harm whoever reads them. For the fault `hostile-names`.
+
+Names of the user's own policies stay, or nobody could ask for them. Each other name gets the same attack every time, so that
+two answers never disagree about who is who.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pytest_evalharness.arena.wire.house import BASE, House
+
+ATTACKS = (
+    "\x1b[31m\x1b]0;title\x07\x9b2J\x08\x00",
+    "\u202etxt.exe\u2066\u200b\ufeff",
+    "::error::hacked by ",
+    "\n::set-output name=verdict::met\r\n##[error]hacked by ",
+    "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>",
+    "a|b | [click](javascript:alert(1)) ![x](https://host.invalid/x.png) @someone #1 `x` **x** ",
+    "]]>&lt;b&gt;\ud800\ufffe\u2028",
+    "long " * 2000,
+)
+"""What stands before a name: to steer a terminal, a CI's log, a page, a table, a file; and 10 kB."""
+_WORDS = frozenset(
+    {"name", "player_name", "policy_name", "title", "description", "detail", "error", "message", "msg"}
+)
+_LISTS = frozenset({"names"})
+
+
+class Hostile:
+    """Rewrites answers while the fault is on.
+
+    Args:
+        app: answers.
+        house: knows what goes wrong, and whose names stay.
+    """
+
+    def __init__(self, app: ASGIApp, house: House) -> None:
+        self._app = app
+        self._house = house
+        self._ours = frozenset(_names_of(house))
+        # In the league's own order, so that those who sit together each do something else.
+        strangers = dict.fromkeys(version.player.name for version in house.world.versions)
+        self._place = {name: place for place, name in enumerate(strangers)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and its answer back."""
+        wanted = scope["type"] == "http" and scope["path"].startswith(BASE)
+        if not wanted or self._house.faults.value("hostile-names") is None:
+            await self._app(scope, receive, send)
+            return
+        start: Message = {}
+        body = b""
+
+        async def collect(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            body += message.get("body", b"")
+            if not message.get("more_body", False):
+                told = self._rewritten(start, body)
+                await send({**start, "headers": _sized(start, told)})
+                await send({"type": "http.response.body", "body": told})
+
+        await self._app(scope, receive, collect)
+
+    def _rewritten(self, start: Message, body: bytes) -> bytes:
+        kinds = [value for key, value in start["headers"] if key.lower() == b"content-type"]
+        if not kinds or not kinds[0].startswith(b"application/json") or not body:
+            return body
+        return json.dumps(self._worse(json.loads(body), "")).encode()
+
+    def _worse(self, value: Any, key: str) -> Any:
+        if isinstance(value, dict):
+            return {name: self._worse(one, name) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self._worse(one, "name" if key in _LISTS else "") for one in value]
+        harmless = not isinstance(value, str) or key not in _WORDS or value in self._ours
+        return value if harmless else self._attacked(value)
+
+    def _attacked(self, name: str) -> str:
+        """A name with the attack that is always its own."""
+        place = self._place.get(name, zlib.crc32(name.encode()))
+        return ATTACKS[place % len(ATTACKS)] + name
+
+
+def _names_of(house: House) -> Iterator[str]:
+    """What must stay as it is: the user's own names, and the game's, which requests name."""
+    for version in house.world.versions:
+        if house.world.owned(version):
+            yield version.policy_name
+            yield version.player.name
+            yield f"{version.policy_name}:{version.number}"
+    for coworld in house.world.coworlds:
+        yield coworld.name
+
+
+def _sized(start: Message, body: bytes) -> list[tuple[bytes, bytes]]:
+    kept = [(key, value) for key, value in start["headers"] if key.lower() != b"content-length"]
+    return [*kept, (b"content-length", str(len(body)).encode())]
