@@ -8,8 +8,8 @@ from fastapi import APIRouter, HTTPException, Path, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from pytest_evalharness.arena.league.records import State
+from pytest_evalharness.arena.wire import left_behind, seen, shapes
 from pytest_evalharness.arena.wire import render_requests as render
-from pytest_evalharness.arena.wire import seen, shapes
 from pytest_evalharness.arena.wire.house import House
 from pytest_evalharness.arena.wire.parameters import BareId, EpisodeId
 from pytest_evalharness.arena.wire.refusals import not_found
@@ -77,14 +77,25 @@ def _logs(api: APIRouter, house: House) -> None:
 
     @api.get(_JOB + "/policy-artifact", response_model=list[str])
     async def policy_artifacts(job_id: BareId) -> Response:
-        _by_job(house, job_id)
-        return JSONResponse([])
+        uploaded = _uploaded(house, _by_job(house, job_id))
+        return JSONResponse([f"policy_artifact_{seat}.zip" for seat in uploaded])
 
     @api.get(_JOB + "/policy-artifact/{index}")
     async def policy_artifact(job_id: BareId, index: _Index) -> Response:
-        del index
-        _by_job(house, job_id)
-        raise not_found("Artifact")
+        episode = _by_job(house, job_id)
+        if index not in _uploaded(house, episode):
+            raise not_found("Artifact")
+        content = left_behind.upload(episode, index, await seen.record(house, episode))
+        return Response(content, media_type="application/zip")
+
+
+def _uploaded(house: House, episode: Seen) -> list[int]:
+    """The seats of the user's own policies that uploaded something of their play."""
+    return [
+        seat
+        for seat, version in enumerate(episode.seats)
+        if house.world.owned(version) and left_behind.uploads(episode, seat)
+    ]
 
 
 def _few_kinds(api: APIRouter, house: House) -> None:

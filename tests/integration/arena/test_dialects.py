@@ -165,8 +165,9 @@ def test_jobs_have_the_logs_of_all_seats(june, games):
     assert all(len(text) > 100 for text in logs)
     assert june.client.get(f"{job}/policy-logs/8").status_code == 404
     assert '"key": "phase"' in june.client.get(f"{job}/artifacts/logs").text
-    assert june.get(f"{job}/policy-artifact") == []
-    assert june.client.get(f"{job}/policy-artifact/0").status_code == 404
+    assert june.get(f"{job}/policy-artifact") == ["policy_artifact_0.zip"], "those of one's own policies only"
+    assert june.client.get(f"{job}/policy-artifact/0").content.startswith(b"PK")
+    assert june.client.get(f"{job}/policy-artifact/1").status_code == 404
     assert june.get(f"{job}/episode-stats")["policy_stats"][0]["position"] == 0
 
 

@@ -234,7 +234,7 @@ def test_what_an_episode_left(observatory, body, today):
         own = detail.episodes[0].participants[0].policy_version_id
         log = observatory.policy_log(episode.id, own, 0)
         assert len(log) > 100
-        assert observatory.policy_artifact(episode.id, own, 0) is None
+        assert observatory.policy_artifact(episode.id, own, 0).startswith(b"PK")
         assert (observatory.player_status(episode.id) is not None) is today
         assert observatory.episode_error_info(episode.id, late_seconds=0.0) is None
         assert (regime_of([SeatResults(results)]) is ScoreRegime.REWARD) is not today
