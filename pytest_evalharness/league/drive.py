@@ -24,8 +24,6 @@ from pytest_evalharness.observatory.search import FoundRequests
 
 LOOK_FOR_LOST = 8.0
 """Seconds to look for a request whose answer was lost before its key is used again."""
-AT_ONCE = 16
-"""Requests of one comparison that are posted and watched at one time: pairs are many small ones."""
 ARRIVED = 300.0
 """Seconds after which a POST that a complete list does not show has never arrived: one may take two minutes to be taken in,
 and then be shown late."""
