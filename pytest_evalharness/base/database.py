@@ -33,7 +33,7 @@ class Database:
         self.path = path
         self._busy = busy
         self._local = threading.local()
-        self._opened: list[sqlite3.Connection] = []
+        self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._lock = threading.Lock()
         try:
             self._migrate(migrations)
@@ -58,9 +58,17 @@ class Database:
             connection.close()
             raise
         self._local.connection = connection
-        with self._lock:
-            self._opened.append(connection)
+        self._keep(connection)
         return connection
+
+    def _keep(self, connection: sqlite3.Connection) -> None:
+        """Remember this thread's connection, and close those of threads that have ended: many short ones may use a file."""
+        with self._lock:
+            ended = [one for one in self._opened if not one[0].is_alive()]
+            self._opened = [one for one in self._opened if one not in ended]
+            self._opened.append((threading.current_thread(), connection))
+        for _, old in ended:
+            old.close()
 
     def _use_wal(self, connection: sqlite3.Connection) -> None:
         """Switch the file to WAL, once in its life; sqlite does not ask its busy handler for this one step."""
@@ -111,7 +119,7 @@ class Database:
         """Close every thread's connection."""
         with self._lock:
             opened, self._opened = self._opened, []
-        for connection in opened:
+        for _, connection in opened:
             connection.close()
         self._local = threading.local()
 

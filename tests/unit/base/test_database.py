@@ -206,6 +206,19 @@ def test_closing_closes_what_other_threads_opened(opened):
         held[0].execute("SELECT 1")
 
 
+def test_threads_that_have_ended_hold_no_file_open(opened):
+    """A comparison of pairs has a thread for each of hundreds of requests."""
+    database = opened()
+    for number in range(20):
+        thread = threading.Thread(target=database.read, args=("SELECT ?", number))
+        thread.start()
+        thread.join()
+    alive = [thread for thread, _ in database._opened if thread.is_alive()]
+    assert alive == [threading.current_thread()]
+    assert len(database._opened) <= 2
+    assert database.read("SELECT 1")
+
+
 def test_a_closed_database_opens_again_when_it_is_used(opened):
     database = opened()
     add(database, "kept")
