@@ -20,12 +20,20 @@ if [ "$(id -u)" != 0 ]; then
     echo "no container engine answers, and no right to start one: the container tests will skip" >&2
     exit 1
 fi
-if ! have dockerd && have apt-get; then
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends docker.io; } >/dev/null || true
+if ! { have dockerd && have docker; } && have apt-get; then
+    {
+        apt-get update -qq
+        command_line=$(apt-cache show docker-cli >/dev/null 2>&1 && echo docker-cli || true) # newer Debians pack it apart
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends docker.io $command_line
+    } >/dev/null || true
 fi
-if ! have dockerd; then
+if ! { have dockerd && have docker; }; then
     echo "docker.io cannot be installed here: the container tests will skip" >&2
     exit 1
+fi
+if answers; then # the package's own service has started it
+    echo "a container engine answers"
+    exit 0
 fi
 mkdir -p "$HERE"
 # Images are only looked at, and no test needs a network of containers: neither iptables nor a mountable overlay is asked for.
