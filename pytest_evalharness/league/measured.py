@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.episodes.error_info import Blame, blame_of
@@ -67,9 +67,13 @@ def measured(
         ("adviser", Reason.ADVISER, lambda _, record: _adviser(record, min_fire_rate)),
         ("votes", None, _votes),
     )
-    return tuple(
+    found = [
         _check(name, {side: look(arms[side], records[side]) for side in SIDES}, failed=reason in failed)
         for name, reason, look in looks
+    ]
+    return tuple(
+        replace(one, seen=one.seen + _meaning(records)) if one.name == "game version" else one
+        for one in found
     )
 
 
@@ -88,6 +92,11 @@ def _check(name: str, told: Mapping[str, _Told], *, failed: bool) -> Check:
 def played(record: ArmRecord) -> list[EpisodeRecord]:
     """The episodes that have results."""
     return [episode for episode in record.episodes if episode.results is not None]
+
+
+def _to_their_end(record: ArmRecord) -> list[EpisodeRecord]:
+    """The completed games that no timeout ended."""
+    return [game for game in played(record) if game.status == COMPLETED and not game.told.timed_out]
 
 
 def _roles(arm: Arm, record: ArmRecord) -> _Told:
@@ -125,9 +134,9 @@ def _timeouts(arm: Arm, record: ArmRecord) -> _Told:
 
 
 def _crashes(arm: Arm, record: ArmRecord) -> _Told:
-    """A completed game may hide a tested seat whose process broke on the way."""
+    """A completed game may hide a tested seat whose process broke on the way; one that a timeout ended hides nothing."""
     seat = arm.tested_seat
-    games = [game for game in played(record) if game.status == COMPLETED]
+    games = _to_their_end(record)
     broke = [game for game in games if game.crashed(seat)]
     untold = [game for game in games if game.crashed(seat) is None]
     others = sum(
@@ -184,13 +193,18 @@ def _whose(episode: EpisodeRecord, blame: Attribution) -> str:
 
 
 def _version(_: Arm, record: ArmRecord) -> _Told:
-    """Which version of the game was played, by the requests and by each row that tells it; and what a score means in it."""
+    """Which version of the game was played, by the requests and by each row that tells it."""
     told = sorted(record.versions)
-    regime = regime_of(game.told for game in played(record))
-    meaning = "" if regime is ScoreRegime.UNDECIDED else f", scores by {regime.value}"
     if not told:
-        return _Told(f"not told{meaning}", {}, CheckState.UNKNOWN)
-    return _Told(" and ".join(printable(one, _WIDE) for one in told) + meaning, {})
+        return _Told("not told", {}, CheckState.UNKNOWN)
+    return _Told(" and ".join(printable(one, _WIDE) for one in told), {})
+
+
+def _meaning(records: Mapping[str, ArmRecord]) -> str:
+    """What a score means in both arms' games; an arm that could be of several regimes is of the other's."""
+    found = {side: regime_of(game.told for game in played(records[side])) for side in SIDES}
+    known = list(dict.fromkeys(one.value for one in found.values() if one is not ScoreRegime.UNDECIDED))
+    return f", scores by {' / by '.join(known)}" if known else ""
 
 
 def _adviser(record: ArmRecord, least: float | None) -> _Told:
@@ -210,8 +224,10 @@ def _votes(arm: Arm, record: ArmRecord) -> _Told:
     if arm.seats[arm.tested_seat].role == "imposter":
         return _Told("the tested seat is an imposter, whose votes aim at crew", {})
     counts = {"games": found.games, "votes": found.votes, "hits": found.hits}
+    if not found.games:
+        return _Told("not told in any game", counts, CheckState.UNKNOWN)
     if not found.votes:
-        return _Told("no vote is told", counts, CheckState.UNKNOWN)
+        return _Told(f"none at a player in {found.games} games", counts)
     share = 100 * found.hits / found.votes
     return _Told(
         f"{found.hits} of {found.votes} at an imposter ({share:.0f} %), in {found.games} games", counts
@@ -221,7 +237,7 @@ def _votes(arm: Arm, record: ArmRecord) -> _Told:
 def remarkable(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
     """What a reader must know beside a trustworthy verdict: crashes that were counted, and an adviser that was silent."""
     for side in SIDES:
-        games = [game for game in played(records[side]) if game.status == COMPLETED]
+        games = _to_their_end(records[side])
         broke = [game for game in games if game.crashed(arms[side].tested_seat)]
         if broke:
             yield Finding(

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_evalharness.episodes.results import ScoreRegime
 from pytest_evalharness.league import advisers
 from pytest_evalharness.league.measured import measured, remarkable
 from pytest_evalharness.league.records import LOG, STATUS, TELEMETRY
@@ -140,6 +141,14 @@ def test_a_process_that_failed_with_the_game_did_not_crash_in_it(looked):
     assert notes == []
 
 
+def test_a_game_that_a_timeout_ended_hides_no_crash(looked, make):
+    gone = {**drawn(make, disconnect_timeout=[1] + [0] * 7), "players": ended(exit_code=1, finished_at=EARLY)}
+    checks, _, notes = looked({1: gone})
+    assert checks["crashes"].seen == "none in 3 games / none in 4 games"
+    assert checks["timeouts"].state == "noted"
+    assert notes == []
+
+
 def test_what_nobody_tells_is_unknown_and_the_log_gives_a_hint(looked):
     untold = {"players": None, "untold": {STATUS: "absent"}}
     checks, _, notes = looked({0: untold, 1: {**untold, "last_words": "panic: index out of range"}})
@@ -229,14 +238,13 @@ def test_a_version_that_is_not_told_is_unknown_and_another_game_is_not(looked):
 def test_scores_that_do_not_mean_the_same_are_never_compared(looked, make):
     results = make.episode(make.arms()["candidate"]).results
     reward = {i: {"results": {**results, "scores": [110, -10, 0, 0, 0, 0, 0, 7]}} for i in range(4)}
-    outcome = {0: {"results": {**results, "scores": [0, 0, 3, 3, 0, 0, 0, 0]}}}
+    outcome = {0: {"results": make.episode(make.arms()["candidate"], win=False).results}}
     checks, found, _ = looked(reward, baseline=outcome)
     assert checks["game version"].state == "failed"
-    assert checks["game version"].seen == (
-        "crewrift 1.2.0, scores by reward / crewrift 1.2.0, scores by outcome"
-    )
+    ours, theirs = ScoreRegime.REWARD.value, ScoreRegime.OUTCOME.value
+    assert checks["game version"].seen == f"crewrift 1.2.0, scores by {ours} / by {theirs}"
     assert [one.detail for one in found] == [
-        "scores do not mean the same: candidate by reward, baseline by outcome"
+        f"scores do not mean the same: candidate by {ours}, baseline by {theirs}"
     ]
 
 
@@ -315,6 +323,10 @@ def test_votes_are_of_games_that_tell_them(looked):
     checks, *_ = looked({0: {"ballots": None}, 1: {"ballots": []}})
     assert checks["votes"].counts["candidate"] == {"games": 3, "votes": 6, "hits": 4}
     assert looked({i: {"ballots": None} for i in range(4)})[0]["votes"].state == "unknown"
+    skipped = looked({i: {"ballots": [-1]} for i in range(4)})[0]["votes"]
+    assert (skipped.state, skipped.seen.partition(" / ")[0]) == ("ok", "none at a player in 4 games")
+    skipped = looked({i: {"ballots": [-1]} for i in range(4)})[0]["votes"]
+    assert (skipped.state, skipped.seen.partition(" / ")[0]) == ("ok", "none at a player in 4 games")
 
 
 def test_an_imposters_votes_are_not_held_against_it(looked):
