@@ -68,12 +68,14 @@ class Life:
 
     def __init__(self, ends: Callable[[list[str]], bool] = lambda _: False) -> None:
         self.steps: list[str] = []
+        self.threads: set[threading.Thread] = set()
         self.over = False
         self._ends = ends
         self._lock = threading.Lock()
 
     def step(self, what: str) -> None:
         with self._lock:
+            self.threads.add(threading.current_thread())
             if not self.over:
                 self.steps.append(what)
                 self.over = self._ends(self.steps)
@@ -349,9 +351,9 @@ class Process(threading.Thread):
                     run.close()
             self.result = result
         finally:
-            for driver in run._drivers.values() if run is not None else ():
-                driver.join(PATIENCE)
-                assert not driver.is_alive(), f"{driver.name} outlives its process"
+            for thread in life.threads - {self}:
+                thread.join(PATIENCE)
+                assert not thread.is_alive(), f"{thread.name} outlives its process"
             for held in (observatory, ledger):
                 if held is not None:
                     held.close()

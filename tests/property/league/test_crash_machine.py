@@ -113,6 +113,19 @@ def test_the_same_command_goes_on_wherever_the_first_one_died(house, mortal, mom
     check_end(house, house.process(plan).lived(), plan)
 
 
+@pytest.mark.parametrize("step", [f"answer {POST}", "committed posted", f"answer {RESULTS}"])
+@pytest.mark.parametrize("together", [True, False], ids=["workers", "terminals"])
+def test_whoever_lives_takes_over_from_whoever_died_beside_it(house, mortal, step, together):
+    plan = mortal.plan()
+    session = "both" if together else None
+    dead = house.process(plan, ends=mortal.when(step), session=session)
+    alive = house.process(plan, session=session)
+    dead.start()
+    alive.lived()
+    assert dead.end().result is None or step not in dead.life.steps
+    check_end(house, alive, plan)
+
+
 @pytest.mark.slow
 def test_the_same_command_goes_on_whichever_step_was_the_last(mortal, league):
     """Each step of a run, none left out."""
