@@ -141,25 +141,62 @@ class ScoreRegime(StrEnum):
     imposter's win, 1 for a crew's, since then. `UNDECIDED`: these games could be of several.
     """
 
-    REWARD = "reward"
-    WIN = "win"
-    OUTCOME = "outcome"
-    UNDECIDED = "undecided"
+    REWARD = "reward points"
+    WIN = "1/0"
+    OUTCOME = "3/1/0"
+    UNDECIDED = "unknown"
+
+    @property
+    def words(self) -> str:
+        """The regime as it stands beside a score."""
+        return "regime unknown" if self is ScoreRegime.UNDECIDED else self.value
+
+
+ANY = frozenset({ScoreRegime.REWARD, ScoreRegime.WIN, ScoreRegime.OUTCOME})
+
+
+def regimes_of(game: SeatResults) -> frozenset[ScoreRegime]:
+    """The regimes that a game's scores can be of; all of them where it tells nothing, or follows none that is known.
+
+    Under the two newer ones whoever has not won scores 0. A winner of the first one has 100 points to begin with; where
+    nobody won, as at the time limit in those days, all its scores may be as small as theirs.
+    """
+    scores = game.told.get("scores")
+    told = [
+        (score, game.won(seat), game.role(seat))
+        for seat in range(len(scores) if isinstance(scores, list) else 0)
+        if (score := game.score(seat)) is not None
+    ]
+    found = set()
+    if any(score not in _OUTCOMES for score, _, _ in told) or not any(won for _, won, _ in told):
+        found.add(ScoreRegime.REWARD)
+    if all(score in _as_win(won=won) for score, won, _ in told):
+        found.add(ScoreRegime.WIN)
+    if all(score in _as_outcome(role, won=won) for score, won, role in told):
+        found.add(ScoreRegime.OUTCOME)
+    return frozenset(found) or ANY
+
+
+def _as_win(*, won: bool | None) -> frozenset[float]:
+    if won is None:
+        return frozenset({0.0, 1.0})
+    return frozenset({float(won)})
+
+
+def _as_outcome(role: str | None, *, won: bool | None) -> frozenset[float]:
+    if won is None:
+        return _OUTCOMES
+    if not won:
+        return frozenset({0.0})
+    return frozenset({3.0}) if role == "imposter" else frozenset({1.0, 3.0})
 
 
 def regime_of(games: Iterable[SeatResults]) -> ScoreRegime:
-    """The score regime of some games of one version: any score but 0, 1 and 3 is a reward, a 3 or an imposter's 1 decides the rest."""
-    found = ScoreRegime.UNDECIDED
+    """The score regime of some games of one version; a game that can only be of the first decides for all of them."""
+    left = ANY
     for game in games:
-        scores = game.told.get("scores")
-        for seat in range(len(scores) if isinstance(scores, list) else 0):
-            score = game.score(seat)
-            if score is None:
-                continue
-            if score not in _OUTCOMES:
-                return ScoreRegime.REWARD
-            if score == 3.0:  # noqa: PLR2004 - an imposter's win
-                found = ScoreRegime.OUTCOME
-            elif score == 1.0 and game.won(seat) and game.role(seat) == "imposter":
-                found = ScoreRegime.WIN if found is ScoreRegime.UNDECIDED else found
-    return found
+        possible = regimes_of(game)
+        if possible == {ScoreRegime.REWARD}:
+            return ScoreRegime.REWARD
+        left &= possible
+    return next(iter(left)) if len(left) == 1 else ScoreRegime.UNDECIDED

@@ -13,7 +13,7 @@ from pytest_evalharness.league.freeze import Frozen
 from pytest_evalharness.league.history import earlier, elsewhere, pooled_attempts
 from pytest_evalharness.league.measured import measured, remarkable
 from pytest_evalharness.league.plan import ComparisonPlan
-from pytest_evalharness.league.records import ArmRecord, Outcome
+from pytest_evalharness.league.records import ArmRecord, EpisodeRecord, Outcome
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.trust import findings
 from pytest_evalharness.ledger.journal import Ledger
@@ -86,6 +86,11 @@ class Case:
     def remarkable(self) -> tuple[Finding, ...]:
         """What a reader must know of the games beside a trustworthy verdict."""
         return tuple(remarkable(self.frozen.arms, self.records))
+
+    @property
+    def episodes(self) -> list[EpisodeRecord]:
+        """The games of both arms."""
+        return [game for side in SIDES for game in self.records[side].episodes]
 
     @property
     def paired(self) -> bool:

@@ -11,6 +11,7 @@ from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.freeze import Frozen, frozen_of, strata_of
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
+from pytest_evalharness.league.records import EpisodeRecord
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block, Comparison
 from pytest_evalharness.ledger.states import BlockState
@@ -100,6 +101,12 @@ class Kept:
     def played(self) -> bool:
         """Whether every request has brought its results."""
         return bool(self.blocks) and all(block.state is BlockState.FINISHED for block in self.blocks)
+
+    @property
+    def episodes(self) -> list[EpisodeRecord]:
+        """The games of all its arms that are finished."""
+        told = [block.evidence["episodes"] for block in self.blocks if block.evidence is not None]
+        return [EpisodeRecord.from_json(episode) for episodes in told for episode in episodes]
 
     @property
     def never_posted(self) -> bool:

@@ -14,6 +14,7 @@ from pytest_evalharness.league.family import Settled
 from pytest_evalharness.league.history import earlier
 from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.pool_plan import PoolPlan
+from pytest_evalharness.league.regime import disagreement
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
@@ -122,6 +123,9 @@ def judge_cases(
         for name, case in zip(plan.names, cases, strict=True)
         for finding in case.found()
     ]
+    regimes = disagreement({name: case.episodes for name, case in zip(plan.names, cases, strict=True)})
+    if regimes is not None:
+        found.append(regimes)
     counts = [case.judge() for case in cases]  # of each its counts are used, and nothing else
     strata = [
         Stratum(name, one.candidate, one.baseline) for name, one in zip(plan.names, counts, strict=True)

@@ -9,6 +9,7 @@ from typing import Any
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import ConditionNotMet, Inconclusive, Untrustworthy, UsageError
 from pytest_evalharness.league.kept import Builds, Kept, Part
+from pytest_evalharness.league.regime import disagreement
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.runs import RunRecord
 from pytest_evalharness.verdict.claim import Declaration
@@ -160,7 +161,7 @@ def pool_runs(
         judgement = judge_pool(
             declared,
             [one.stratum for one in evidence],
-            trust=[*_distrust(declared, evidence), *_incomplete(others)],
+            trust=[*_distrust(declared, evidence), *_regimes(evidence), *_incomplete(others)],
             beside=[Finding(Reason.EXPLORATORY)],
             unplanned_looks=max(_looks(ledger, kept) for kept, _ in members),
         )
@@ -359,6 +360,15 @@ def _distrust(declared: Declaration, evidence: Sequence[Evidence]) -> Iterable[F
             Reason.DECLARATION_CHANGED,
             f"{one.stratum.name} declared {said}, the pool is asked for {_claim(declared)} by the score rule",
         )
+
+
+def _regimes(evidence: Sequence[Evidence]) -> Iterable[Finding]:
+    """Whether a score means the same in all games; those of a declared pool stand together."""
+    found = disagreement(
+        {one.stratum.name: [game for kept in one.of for game in kept.episodes] for one in evidence}
+    )
+    if found is not None:
+        yield found
 
 
 def _claim(declared: Declaration) -> str:

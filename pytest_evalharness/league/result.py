@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.episodes.results import ScoreRegime
 from pytest_evalharness.league.arms import Arm
 from pytest_evalharness.league.claimed import Claimed
 from pytest_evalharness.league.episodes_view import episodes_view
@@ -14,6 +15,7 @@ from pytest_evalharness.league.family import Settled
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.records import ArmRecord
+from pytest_evalharness.league.regime import regime
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.report.model import requests_told
 from pytest_evalharness.settings import LARGEST_REQUEST
@@ -92,10 +94,15 @@ class ABResult(Claimed[Judgement]):
     def _arm_lines(self) -> list[str]:
         shown = self.judgement.verdict is not Verdict.UNTRUSTWORTHY
         arms = ("candidate", self.candidate), ("baseline", self.baseline)
-        lines = [_arm_line(side, arm, numbers=shown) for side, arm in arms]
+        lines = [_arm_line(side, arm, self.score_regime, numbers=shown) for side, arm in arms]
         if self.builds is not None:
             lines += [f"{'builds':<15}: {line}" for line in self.builds.summary()]
         return lines
+
+    @property
+    def score_regime(self) -> ScoreRegime:
+        """What a seat's score means in these games; scores of two regimes are never compared or added up."""
+        return regime(self.records)
 
     def __repr__(self) -> str:
         """The whole verdict in one line: what a bare assert shows."""
@@ -114,6 +121,7 @@ class ABResult(Claimed[Judgement]):
             "family": None if self.together is None else self.together.to_json(),
             "plan": self.plan.to_json(),
             "roster": self.roster.to_json(),
+            "score_regime": self.score_regime.value,
             "attempt": self.attempt,
             "earlier": list(self.earlier),
             "elsewhere": list(self.elsewhere),
@@ -122,11 +130,11 @@ class ABResult(Claimed[Judgement]):
         }
 
 
-def _arm_line(side: str, arm: ArmEvidence, *, numbers: bool) -> str:
+def _arm_line(side: str, arm: ArmEvidence, regime: ScoreRegime, *, numbers: bool) -> str:
     requests = requests_told(arm.request_ids)
     if not numbers:  # the effect could be read from them
         return f"{side:<15}: {printable(arm.label)}, {requests}"
-    score = "none" if arm.mean_score is None else f"{arm.mean_score:.2f}"
+    score = "none" if arm.mean_score is None else f"{arm.mean_score:.2f} ({regime.words})"
     return (
         f"{side:<15}: {printable(arm.label)}, mean seat score {score}, kills {arm.kills}, "
         f"vote timeouts {arm.vote_timeouts}, {requests}"

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.episodes.results import ScoreRegime, regime_of
 from pytest_evalharness.league import advisers, copies
 from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord
+from pytest_evalharness.league.regime import disagreement
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.words import Reason
 
@@ -165,12 +165,9 @@ def _versions(records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
     if len(names) > 1 or len(told_of) > 1:
         told = ", ".join(f"{side} {' and '.join(map(printable, told))}" for side, told in versions.items())
         yield Finding(Reason.VERSIONS, told)
-    regimes = {
-        side: regime_of(game.told for game in records[side].episodes if game.results) for side in SIDES
-    }
-    if len({*regimes.values()} - {ScoreRegime.UNDECIDED}) > 1:
-        told = ", ".join(f"{side} by {regime}" for side, regime in regimes.items())
-        yield Finding(Reason.VERSIONS, f"scores do not mean the same: {told}")
+    regimes = disagreement({side: records[side].episodes for side in SIDES})
+    if regimes is not None:
+        yield regimes
 
 
 def _seeds(side: str, record: ArmRecord) -> Iterable[Finding]:

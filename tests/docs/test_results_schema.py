@@ -6,6 +6,7 @@ import re
 import jsonschema
 import pytest
 
+from pytest_evalharness.episodes.results import ScoreRegime
 from pytest_evalharness.league.family import Method
 from pytest_evalharness.league.provenance import Conclusion, Source
 from pytest_evalharness.league.records import Outcome
@@ -74,6 +75,7 @@ def test_no_object_takes_a_field_that_is_not_named():
         (("builds", "properties", "conclusion"), Conclusion),
         (("source",), Source),
         (("row", "properties", "outcome"), Outcome),
+        (("comparison", "properties", "score_regime"), ScoreRegime),
         (("service", "properties", "artifacts"), Artifacts),
         (("service", "properties", "auth"), Auth),
         (("service", "properties", "paging"), Paging),
