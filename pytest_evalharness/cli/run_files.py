@@ -14,6 +14,7 @@ from pytest_evalharness.cli.home import add_home, found, home_of
 from pytest_evalharness.errors import UsageError
 
 if TYPE_CHECKING:
+    from pytest_evalharness.league.kept import Kept
     from pytest_evalharness.verdict.judgement import Judgement
     from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 
@@ -82,7 +83,7 @@ def run_show(parsed: argparse.Namespace) -> int:
         for comparison_id in run.comparisons:
             kept = Kept.read(ledger, comparison_id)
             print(f"\n{kept.name}")
-            for line in _told(kept, judged.get(comparison_id)):
+            for line in (*_told(kept, judged.get(comparison_id)), *_builds(kept)):
                 print(f"  {line}")
             for other in ledger.attempts(kept.comparison.plan):
                 if other.id != comparison_id:
@@ -103,6 +104,17 @@ def _told(kept: Any, verdict: dict[str, Any] | None) -> Iterator[str]:
     if judgement is not None:
         for line in judgement.summary_lines():
             yield f"  {printable(line, 1000)}"
+
+
+def _builds(kept: Kept) -> Iterator[str]:
+    """What was found about the builds of a comparison, configuration by configuration."""
+    for part in kept.parts:
+        found = None if part.frozen is None else part.frozen.builds
+        where = f"{printable(part.name)}: " if part.name else ""
+        for line in found.summary() if found is not None else ():
+            yield f"  builds         : {where}{line}"
+        for warning in found.warnings if found is not None else ():
+            yield f"  warning        : {where}{printable(warning, 500)}"
 
 
 def headline_of(verdict: dict[str, Any]) -> str:

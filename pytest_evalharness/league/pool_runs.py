@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -162,12 +162,19 @@ def pool_runs(
             declared,
             [one.stratum for one in evidence],
             trust=[*_distrust(declared, evidence), *_regimes(evidence), *_incomplete(others)],
-            beside=[Finding(Reason.EXPLORATORY)],
+            beside=[Finding(Reason.EXPLORATORY), *_caveats(members)],
             unplanned_looks=max(_looks(ledger, kept) for kept, _ in members),
         )
     except ValueError as problem:
         raise UsageError(str(problem), not_done=_READ_ONLY, next_step="evalharness pool --help") from None
     return RunsPool(builds, judgement, evidence, complete, bool(others))
+
+
+def _caveats(members: Iterable[tuple[Kept, Part]]) -> Iterator[Finding]:
+    """What the comparisons themselves say of their builds."""
+    for kept, part in members:
+        if part.frozen is not None:
+            yield from part.frozen.caveats(kept.name)
 
 
 def _superseded(kept: Kept, everything: Iterable[Kept]) -> bool:

@@ -28,6 +28,11 @@ def sentences(result: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(printable(builds["sentence"], _WIDE) for _, builds in _told(result)))
 
 
+def conclusions(result: Mapping[str, Any]) -> list[str]:
+    """The conclusions in a word each, of a pool each once: `different`, `not_visible`, `unproven` or `same`."""
+    return list(dict.fromkeys(str(builds["conclusion"]) for _, builds in _told(result)))
+
+
 def warnings(result: Mapping[str, Any]) -> list[str]:
     """What casts a doubt on the builds, each doubt once."""
     return list(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_evalharness.report import builds
 from pytest_evalharness.report.model import (
     MANY,
     OUTCOMES,
@@ -40,6 +41,7 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         "decision": judged["decision"],
         "claim": declared["claim"],
         "rule": judged.get("rule", declared["rule"]),
+        "builds": " ".join(builds.conclusions(result)),
         "reason": " ".join(reason["reason"] for reason in judged["reasons"]),
         "separated": judged.get("separated"),
         "effect": judged["diff"],

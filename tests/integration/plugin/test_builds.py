@@ -113,11 +113,20 @@ def test_a_proof_serves_a_fresh_attempt_too(project):
     assert project.posted == 4
 
 
-def test_a_run_whose_builds_were_taken_on_trust_is_resumed(silent, capsys):
+def test_builds_that_were_taken_on_trust_stay_so_for_every_command(silent, capsys):
     silent.judge_here(FEW, ALLOW)
-    assert main(["runs", "resume", silent.results()["run_id"], "--home", str(silent.home)]) in {0, 10}
+    run, home = silent.results()["run_id"], ("--home", str(silent.home))
+    assert main(["runs", "resume", run, *home]) in {0, 10}
     assert "builds unproven (allowed)" in capsys.readouterr().out
-    assert silent.posted == 2
+    assert main(["runs", "show", run, *home]) == 0
+    shown = capsys.readouterr().out
+    assert "builds unproven (allowed)" in shown
+    assert "builds         : not proved different, taken on trust: the server tells no image digest" in shown
+    silent.judge_here("--eval-num=6", ALLOW)
+    main(["pool", run, silent.results()["run_id"], *home])
+    assert "builds unproven (allowed)" in capsys.readouterr().out
+    assert silent.posted == 4
+    assert silent.properties()[0]["evalharness.builds"] == "unproven"
 
 
 SWAP = """
