@@ -12,6 +12,8 @@ from typing import Any
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 80
+_LOG_COMMAND = "##["
+_UNUSUAL = re.compile(r"[^ -~\n]|##\[")
 
 
 def write_atomic(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
@@ -59,8 +61,19 @@ def canonical_json(value: Any) -> str:
 
 
 def readable_json(value: Any) -> str:
-    """JSON for people and for diffs: keys sorted, indented, ends with a newline."""
-    return json.dumps(value, sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    """JSON for people and for diffs: keys sorted, indented, ends with a newline.
+
+    Letters of all scripts stand as they are; what could steer a terminal or the log of a CI job is spelt as an escape.
+    """
+    plain = json.dumps(value, sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False)
+    return _UNUSUAL.sub(_spelt, plain) + "\n"
+
+
+def _spelt(found: re.Match[str]) -> str:
+    text = found.group()
+    if text == _LOG_COMMAND:
+        return "#\\u0023["
+    return text if text.isprintable() else json.dumps(text)[1:-1]
 
 
 def safe_component(name: str) -> str:

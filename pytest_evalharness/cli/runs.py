@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from pytest_evalharness.base.files import readable_json
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.cli import INCOMPLETE, run_files, run_play
 from pytest_evalharness.cli.home import add_home, connected, found, home_of, opened
@@ -72,7 +72,7 @@ def run_ls(parsed: argparse.Namespace) -> int:
         told = [(run, [one for one in kept if _is(one, parsed.verdict)]) for run, kept in told]
         told = [(run, kept) for run, kept in told if kept]
     if parsed.json:
-        print(json.dumps([_plain(run, kept) for run, kept in told], indent=2, sort_keys=True))
+        print(readable_json([_plain(run, kept) for run, kept in told]), end="")
         return 0
     if not told and parsed.verdict is not None:
         print(f"no comparison is {parsed.verdict.upper()}")

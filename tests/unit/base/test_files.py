@@ -125,6 +125,23 @@ def test_the_order_of_keys_makes_no_difference(value, rng):
     assert readable_json(dict(shuffled)) == readable_json(value)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Ünï 漢字 🤖 \ufffd", '"Ünï 漢字 🤖 \ufffd"'),
+        ("\x1b[31m\x9b\x7f", '"\\u001b[31m\\u009b\\u007f"'),
+        ("\u202ea\u2028b\ufeff\xad", '"\\u202ea\\u2028b\\ufeff\\u00ad"'),
+        ("\ud800 \U000e0041 \ue000", '"\\ud800 \\udb40\\udc41 \\ue000"'),
+        ("a\nb", '"a\\nb"'),
+        ("###[error]##[x] ## [y]", '"##\\u0023[error]#\\u0023[x] ## [y]"'),
+    ],
+)
+def test_readable_json_shows_letters_and_spells_out_what_could_steer_a_terminal(text, told):
+    shown = readable_json(text)
+    assert shown == f"{told}\n"
+    assert json.loads(shown) == text
+
+
 @given(JSON)
 def test_json_comes_back_as_it_was(value):
     assert json.loads(canonical_json(value)) == value
