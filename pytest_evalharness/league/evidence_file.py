@@ -9,7 +9,7 @@ from typing import Any
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.blocks import blocks_of_look
-from pytest_evalharness.league.freeze import Frozen, arms_of
+from pytest_evalharness.league.frozen import Frozen, arms_of
 from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan

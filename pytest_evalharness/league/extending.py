@@ -11,7 +11,7 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import FieldUnavailable, UsageError
 from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.blocks import BlockSpec, seeds
-from pytest_evalharness.league.freeze import arms_of
+from pytest_evalharness.league.frozen import arms_of
 from pytest_evalharness.league.kept import Kept
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.roster import Roster, no_longer_live

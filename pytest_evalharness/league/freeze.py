@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_evalharness.base.clock import Clock
@@ -13,19 +13,17 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import DeclarationChanged, EvalHarnessError, FieldUnavailable
 from pytest_evalharness.league.arms import SIDES, Arm, build_arm
-from pytest_evalharness.league.blocks import BlockSpec
 from pytest_evalharness.league.build_check import BuildCheck
+from pytest_evalharness.league.frozen import Frozen, builds_of, frozen_of, laid_down, parts_of, strata_of
 from pytest_evalharness.league.local_builds import BuildSources
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration, require_own_arms
-from pytest_evalharness.league.provenance import Conclusion, Provenance
+from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.roster import Roster, division_of, no_longer_live, resolve_field
-from pytest_evalharness.ledger.journal import Ledger, extended_side
+from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.keys import arm_key, digest
 from pytest_evalharness.ledger.proofs import BUILDS
 from pytest_evalharness.ledger.records import ArmSpec, Comparison
-from pytest_evalharness.verdict.evidence import Finding
-from pytest_evalharness.verdict.words import Reason
 
 if TYPE_CHECKING:
     from pytest_evalharness.observatory.client import Observatory
@@ -33,30 +31,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.observatory.resolve import ResolvedPolicy
 
 _ROSTER_SECONDS = 120.0
-_PRIVATE = Conclusion.NOT_VISIBLE
 _Found = TypeVar("_Found")
-
-
-@dataclass(frozen=True)
-class Frozen:
-    """A comparison whose arms are fixed: who sits where, against whom, under which keys.
-
-    Attributes:
-        comparison: its row in the journal; None for a preview, which writes nothing down.
-        builds: what was found last about its builds; None where an older release froze it.
-    """
-
-    roster: Roster
-    arms: Mapping[str, Arm]
-    comparison: Comparison | None = None
-    builds: Provenance | None = None
-
-    def caveats(self, name: str = "") -> list[Finding]:
-        """What a reader must know of the builds beside a trustworthy verdict; `name` is that of the configuration."""
-        if self.builds is None or not (self.builds.unproven or self.builds.conclusion is _PRIVATE):
-            return []
-        reason = Reason.BUILDS_UNPROVEN if self.builds.unproven else Reason.IMAGE_NOT_VISIBLE
-        return [Finding(reason, ", ".join(part for part in (name, self.builds.because) if part))]
 
 
 class Freezer:
@@ -110,7 +85,7 @@ class Freezer:
         comparison = self._agree(asked, case, fresh=fresh)
         if comparison.frozen is None:
             roster, arms = self._seated(plan, policies, self._looks_before(comparison))
-            frozen = _laid_down(roster, arms, builds)
+            frozen = laid_down(roster, arms, builds)
             comparison = self._ledger.freeze(comparison.id, frozen, _specs(plan, roster, arms))
         comparison = self._strengthened(comparison, [builds])
         assert comparison.frozen is not None
@@ -140,7 +115,7 @@ class Freezer:
             seated = self._each(plan, lambda part: self._seated(part, policies, look))
             require_own_arms(plan, [_bodies(arms) for _, arms in seated])
             strata = [
-                _laid_down(roster, arms, one) for (roster, arms), one in zip(seated, builds, strict=True)
+                laid_down(roster, arms, one) for (roster, arms), one in zip(seated, builds, strict=True)
             ]
             laid = {
                 f"{side}.{i}": spec
@@ -167,23 +142,23 @@ class Freezer:
         if comparison is None or not self._ledger.complete(comparison.id):
             return None
         parts = [plan] if isinstance(plan, ComparisonPlan) else plan.plans
-        found = [_builds_of(told) for told in _parts_of(comparison)]
+        found = [builds_of(told) for told in parts_of(comparison)]
         accepted = all(self._check.accepts(part, one) for part, one in zip(parts, found, strict=True))
         return comparison if accepted else None
 
     def _proved(self, asked: Mapping[str, Any]) -> list[Provenance]:
         """Every proof that attempts at a question have left, the latest first."""
         found = [
-            _builds_of(told)
+            builds_of(told)
             for attempt in reversed(self._ledger.attempts(asked))
-            for told in _parts_of(attempt)
+            for told in parts_of(attempt)
         ]
         return [one for one in found if one is not None and one.different]
 
     def _strengthened(self, comparison: Comparison, builds: Sequence[Provenance]) -> Comparison:
         """The comparison with what is known of its builds now, where less was known when it was frozen."""
-        for number, (told, now) in enumerate(zip(_parts_of(comparison), builds, strict=True)):
-            then = _builds_of(told)
+        for number, (told, now) in enumerate(zip(parts_of(comparison), builds, strict=True)):
+            then = builds_of(told)
             if then is None or (then.unproven and not now.unproven):
                 frozen = self._ledger.proofs.add(
                     comparison.id, number, now.to_json(), known=len(told.get(BUILDS, ()))
@@ -357,60 +332,6 @@ class Freezer:
             not_done="this arm was not submitted",
             next_step="run the same command again: it freezes the field as it is then",
         )
-
-
-def frozen_of(comparison: Comparison, told: Mapping[str, Any]) -> Frozen:
-    """What was frozen for two arms."""
-    return Frozen(Roster.from_json(told["roster"]), arms_of(told), comparison, _builds_of(told))
-
-
-def _laid_down(roster: Roster, arms: Mapping[str, Arm], builds: Provenance) -> dict[str, Any]:
-    """What is frozen for two arms."""
-    return {
-        "roster": roster.to_json(),
-        "arms": {side: arm.to_json() for side, arm in arms.items()},
-        BUILDS: [builds.to_json()],
-    }
-
-
-def _parts_of(comparison: Comparison) -> list[dict[str, Any]]:
-    """What is frozen for each configuration of a pool, or for the only two arms; nothing before it is."""
-    told = comparison.frozen
-    if told is None:
-        return []
-    parts: list[dict[str, Any]] = told.get("strata", [told])
-    return parts
-
-
-def _builds_of(told: Mapping[str, Any]) -> Provenance | None:
-    """What was found last about two arms' builds; None if nothing was."""
-    found = told.get(BUILDS)
-    return Provenance.from_json(found[-1]) if found else None
-
-
-def arms_of(told: Mapping[str, Any]) -> dict[str, Arm]:
-    """The two arms of a frozen comparison, with what was added to it later."""
-    arms = {side: Arm.from_json(side, told["arms"][side]) for side in SIDES}
-    for extension in told.get("extensions", ()):
-        more = [BlockSpec(**block) for block in extension["blocks"]]
-        arms = {side: arm.extended(more) for side, arm in arms.items()}
-    return arms
-
-
-def keys_of(comparison: Comparison, side: str) -> list[str]:
-    """The keys of a side's arm and of its extensions, in order."""
-    keys = [comparison.arms[side]]
-    while (more := extended_side(side, len(keys) - 1)) in comparison.arms:
-        keys.append(comparison.arms[more])
-    return keys
-
-
-def strata_of(comparison: Comparison, told: Mapping[str, Any]) -> list[Frozen]:
-    """What was frozen for each configuration of a pool, in order."""
-    return [
-        frozen_of(replace(comparison, arms={side: comparison.arms[f"{side}.{i}"] for side in SIDES}), stratum)
-        for i, stratum in enumerate(told["strata"])
-    ]
 
 
 def _specs(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm]) -> dict[str, ArmSpec]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.league.arms import BASELINE, CANDIDATE, SIDES
 from pytest_evalharness.league.family import Settled
-from pytest_evalharness.league.freeze import Frozen
+from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.history import earlier, elsewhere, pooled_attempts
 from pytest_evalharness.league.measured import measured, remarkable
 from pytest_evalharness.league.plan import ComparisonPlan

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import SIDES
-from pytest_evalharness.league.freeze import Frozen, frozen_of, strata_of
+from pytest_evalharness.league.frozen import Frozen, frozen_of, strata_of
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.records import EpisodeRecord

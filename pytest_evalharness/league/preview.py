@@ -10,7 +10,7 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.blocks import AT_ONCE
 from pytest_evalharness.league.family import standing_of
-from pytest_evalharness.league.freeze import Frozen
+from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.plan import TICKS_PER_SECOND, Budgets, ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.roster import Roster

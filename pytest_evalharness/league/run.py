@@ -12,7 +12,8 @@ from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import EvalHarnessError
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Judged, Settled
-from pytest_evalharness.league.freeze import Freezer, Frozen
+from pytest_evalharness.league.freeze import Freezer
+from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.local_builds import BuildSources
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan

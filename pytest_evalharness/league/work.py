@@ -12,7 +12,7 @@ from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import ArmFailed, EvalHarnessError
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.blocks import AT_ONCE, blocks_of_look
-from pytest_evalharness.league.freeze import Frozen, keys_of
+from pytest_evalharness.league.frozen import Frozen, keys_of
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.ledger.journal import Ledger

@@ -5,12 +5,16 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.base.git import Changes, Repository, Unknown, Worktree
 from pytest_evalharness.containers.images import LocalImage
 from pytest_evalharness.errors import SameBuild, UnprovenBuilds
+from pytest_evalharness.league.build_check import BuildCheck
 from pytest_evalharness.league.builds import conclude, require_proof
 from pytest_evalharness.league.local_builds import BuildSources, LocalBuilds, Missing
 from pytest_evalharness.league.provenance import Conclusion, Provenance, Source
+from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.ownership import Owner
 
 DIGEST = "sha256:" + "a" * 64
 OTHER = "sha256:" + "b" * 64
@@ -438,6 +442,51 @@ def test_it_survives_the_ledger(judge):
         assert LocalBuilds.from_json(json.loads(json.dumps(one.to_json()))) == one
     found = judge(found=machine, allow=True, **UNTOLD)
     assert Provenance.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+# ---------------------------------------------------------- proofs that were kept
+
+
+@pytest.fixture
+def check(tmp_path):
+    """The check with a ledger of its own and no source but the server."""
+    with Ledger.open(tmp_path, clock=SystemClock(), owner=Owner.current("r1")) as ledger:
+        yield BuildCheck(ledger, SystemClock(), "r1", BuildSources())
+
+
+def untold(make, *labels):
+    return {label: replace(one, image_digest=None) for label, one in make.policies(*labels).items()}
+
+
+def test_a_proof_that_was_kept_serves_the_same_versions_only(check, judge, make):
+    plan, silent = make.plan(), untold(make, "bot:v1", "bot:v2")
+    assert check.of(plan, silent, [judge()]) == judge()
+    for other in (judge(**{"bot:v2": {"policy_version_id": "another"}}), judge(allow=True, **UNTOLD)):
+        with pytest.raises(UnprovenBuilds):
+            check.of(plan, silent, [other])
+
+
+def test_a_proof_about_another_seat_is_lent_to_no_other_layout(check, judge, make):
+    wider = make.plan(candidate={0: "bot:v1", 4: "bot:v2"}, baseline={0: "bot:v1"})
+    proved = judge(wider)
+    assert proved.source is Source.LAYOUT
+    narrower = make.plan(candidate={0: "bot:v1", 4: "bot:v2"}, baseline={0: "bot:v1", 4: "bot:v3"})
+    with pytest.raises(UnprovenBuilds):
+        check.of(narrower, untold(make, "bot:v1", "bot:v2", "bot:v3"), [proved])
+
+
+@pytest.mark.parametrize(
+    ("found", "allow", "images", "accepted"),
+    [
+        ("proved", False, {}, True), ("proved", False, {"bot:v2": "x"}, True), ("trusted", True, {}, True),
+        ("trusted", False, {}, False), ("trusted", True, {"bot:v2": "x"}, False), ("nothing", True, {}, False),
+    ],
+)  # fmt: skip
+def test_what_is_enough_to_read_results_again(tmp_path, judge, make, found, allow, images, accepted):
+    known = {"proved": judge(), "trusted": judge(allow=True, **UNTOLD), "nothing": None}[found]
+    with Ledger.open(tmp_path, clock=SystemClock(), owner=Owner.current("r1")) as ledger:
+        check = BuildCheck(ledger, SystemClock(), "r1", BuildSources(images=images, allow=allow))
+        assert check.accepts(make.plan(), known) is accepted
 
 
 # ------------------------------------------------------------------- sources

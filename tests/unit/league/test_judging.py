@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_evalharness.league.arms import SIDES
-from pytest_evalharness.league.freeze import Frozen
+from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.judging import Case, counts_of, turns_of
 from pytest_evalharness.league.records import Outcome
 from pytest_evalharness.verdict.claim import Declaration

@@ -4,7 +4,7 @@ import pytest
 
 from pytest_evalharness.league import preview
 from pytest_evalharness.league.builds import conclude
-from pytest_evalharness.league.freeze import Frozen
+from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.local_builds import LocalBuilds, Missing
 from pytest_evalharness.league.plan import Budgets
 from pytest_evalharness.verdict.claim import Declaration

@@ -1,0 +1,97 @@
+"""A comparison whose arms are fixed, as the ledger keeps it: who sits where, in which builds, under which keys. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_evalharness.league.arms import SIDES, Arm
+from pytest_evalharness.league.blocks import BlockSpec
+from pytest_evalharness.league.provenance import Conclusion, Provenance
+from pytest_evalharness.league.roster import Roster
+from pytest_evalharness.ledger.journal import extended_side
+from pytest_evalharness.ledger.proofs import BUILDS
+from pytest_evalharness.ledger.records import Comparison
+from pytest_evalharness.verdict.evidence import Finding
+from pytest_evalharness.verdict.words import Reason
+
+_STRATA = "strata"
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A comparison whose arms are fixed: who sits where, against whom, under which keys.
+
+    Attributes:
+        comparison: its row in the journal; None for a preview, which writes nothing down.
+        builds: what was found last about its builds; None where an older release froze it.
+    """
+
+    roster: Roster
+    arms: Mapping[str, Arm]
+    comparison: Comparison | None = None
+    builds: Provenance | None = None
+
+    def caveats(self, name: str = "") -> list[Finding]:
+        """What a reader must know of the builds beside a trustworthy verdict; `name` is that of the configuration."""
+        if self.builds is None or not (
+            self.builds.unproven or self.builds.conclusion is Conclusion.NOT_VISIBLE
+        ):
+            return []
+        reason = Reason.BUILDS_UNPROVEN if self.builds.unproven else Reason.IMAGE_NOT_VISIBLE
+        return [Finding(reason, ", ".join(part for part in (name, self.builds.because) if part))]
+
+
+def frozen_of(comparison: Comparison, told: Mapping[str, Any]) -> Frozen:
+    """What was frozen for two arms."""
+    return Frozen(Roster.from_json(told["roster"]), arms_of(told), comparison, builds_of(told))
+
+
+def laid_down(roster: Roster, arms: Mapping[str, Arm], builds: Provenance) -> dict[str, Any]:
+    """What is frozen for two arms."""
+    return {
+        "roster": roster.to_json(),
+        "arms": {side: arm.to_json() for side, arm in arms.items()},
+        BUILDS: [builds.to_json()],
+    }
+
+
+def parts_of(comparison: Comparison) -> list[dict[str, Any]]:
+    """What is frozen for each configuration of a pool, or for the only two arms; nothing before it is."""
+    told = comparison.frozen
+    if told is None:
+        return []
+    parts: list[dict[str, Any]] = told.get(_STRATA, [told])
+    return parts
+
+
+def builds_of(told: Mapping[str, Any]) -> Provenance | None:
+    """What was found last about two arms' builds; None if nothing was."""
+    found = told.get(BUILDS)
+    return Provenance.from_json(found[-1]) if found else None
+
+
+def arms_of(told: Mapping[str, Any]) -> dict[str, Arm]:
+    """The two arms of a frozen comparison, with what was added to it later."""
+    arms = {side: Arm.from_json(side, told["arms"][side]) for side in SIDES}
+    for extension in told.get("extensions", ()):
+        more = [BlockSpec(**block) for block in extension["blocks"]]
+        arms = {side: arm.extended(more) for side, arm in arms.items()}
+    return arms
+
+
+def keys_of(comparison: Comparison, side: str) -> list[str]:
+    """The keys of a side's arm and of its extensions, in order."""
+    keys = [comparison.arms[side]]
+    while (more := extended_side(side, len(keys) - 1)) in comparison.arms:
+        keys.append(comparison.arms[more])
+    return keys
+
+
+def strata_of(comparison: Comparison, told: Mapping[str, Any]) -> list[Frozen]:
+    """What was frozen for each configuration of a pool, in order."""
+    return [
+        frozen_of(replace(comparison, arms={side: comparison.arms[f"{side}.{i}"] for side in SIDES}), stratum)
+        for i, stratum in enumerate(told[_STRATA])
+    ]
