@@ -482,7 +482,7 @@ def test_a_proof_about_another_seat_is_lent_to_no_other_layout(check, judge, mak
         ("trusted", False, {}, False), ("trusted", True, {"bot:v2": "x"}, False), ("nothing", True, {}, False),
     ],
 )  # fmt: skip
-def test_what_is_enough_to_read_results_again(tmp_path, judge, make, found, allow, images, accepted):
+def test_what_is_enough_to_read_results_again(tmp_path, judge, make, *, found, allow, images, accepted):
     known = {"proved": judge(), "trusted": judge(allow=True, **UNTOLD), "nothing": None}[found]
     with Ledger.open(tmp_path, clock=SystemClock(), owner=Owner.current("r1")) as ledger:
         check = BuildCheck(ledger, SystemClock(), "r1", BuildSources(images=images, allow=allow))
