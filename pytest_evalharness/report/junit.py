@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_evalharness.base.text import printable
 from pytest_evalharness.report import builds
 from pytest_evalharness.report.model import (
     MANY,
@@ -18,6 +19,7 @@ from pytest_evalharness.report.model import (
 from pytest_evalharness.verdict.words import Verdict
 
 PREFIX = "evalharness."
+_WIDE = 10_000
 _EFFECT = (
     "separated", "effect", "ci_low", "ci_high", "p", "p_gate", "p_adjusted", "strata", "wins_candidate", "wins_baseline",
 )  # fmt: skip
@@ -92,7 +94,7 @@ def suite_properties(
     told += [(f"verdict.{word}", judged.count(word)) for word in Verdict]
     told += [("missing", nodeid) for nodeid in missing]
     told += [("unfinished", nodeid) for nodeid in unfinished]
-    return [(PREFIX + name, str(value)) for name, value in told]
+    return [(PREFIX + name, _word(value)) for name, value in told]
 
 
 def _requests(ids: Sequence[str]) -> str:
@@ -102,4 +104,4 @@ def _requests(ids: Sequence[str]) -> str:
 def _word(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else printable(value, _WIDE)

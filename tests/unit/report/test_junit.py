@@ -44,6 +44,14 @@ def test_the_values(compared):
     assert 0 < float(values["p"]) < 0.05
 
 
+def test_text_from_outside_steers_no_reader(compared):
+    result = compared((28, 15))
+    result["plan"] = {**result["plan"], "server": "https://host\x1b[31m\n::error::\u202e"}
+    values = told(result, run="run\u2028")
+    assert values["server"] == "https://host\ufffd[31m\ufffd::error::\ufffd"
+    assert values["run"] == "run\ufffd"
+
+
 def test_an_effect_that_cannot_be_believed_is_not_said(compared):
     values = told(compared((28, 15), trusted=False))
     assert (values["verdict"], values["decision"], values["reason"]) == (
