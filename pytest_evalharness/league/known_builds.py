@@ -10,7 +10,6 @@ from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.provenance import ArmBuild, Provenance
 from pytest_evalharness.ledger.journal import Ledger
-from pytest_evalharness.ledger.proofs import BUILDS
 from pytest_evalharness.verdict.words import Verdict
 
 _Identity = tuple[str, str]
@@ -22,10 +21,12 @@ class Met:
 
     Attributes:
         comparison: the comparison's id.
+        run: the run that began it.
         builds: what was found about them.
     """
 
     comparison: str
+    run: str
     builds: Provenance
 
 
@@ -43,9 +44,8 @@ class KnownBuilds:
         for met in self._all():
             for side, arm in met.builds.arms.items():
                 if arm.policy_version_id != mine.policy_version_id and _one_build(plan.server, mine, arm):
-                    run = printable(self._ledger.comparison(met.comparison).run_id)
                     yield (
-                        f"the candidate's build is that of {printable(arm.label)}, the {side} of run {run}: after an "
+                        f"the candidate's build is that of {printable(arm.label)}, the {side} of run {printable(met.run)}: after an "
                         "intended change this means that it never reached the image; after a revert, that the revert is exact"
                     )
                     return
@@ -65,16 +65,15 @@ class KnownBuilds:
 
     def _verdict(self, plan: ComparisonPlan, met: Met) -> str:
         """What became of an earlier comparison that was played as this one would be; empty if it tells nothing."""
-        comparison = self._ledger.comparison(met.comparison)
         verdicts = self._ledger.verdicts(met.comparison)
-        asked = comparison.plan
+        asked = self._ledger.comparison(met.comparison).plan
         if "strata" in asked or not verdicts or verdicts[-1].judgement["verdict"] == Verdict.UNTRUSTWORTHY:
             return ""
         as_now = plan.to_json()
         if any(asked.get(key) != as_now.get(key) for key in _PLAYED_ALIKE):
             return ""
         labels = " against ".join(printable(met.builds.arms[side].label) for side in SIDES)
-        run, verdict = printable(comparison.run_id), verdicts[-1].judgement["verdict"]
+        run, verdict = printable(met.run), verdicts[-1].judgement["verdict"]
         open_ = verdict == Verdict.INCONCLUSIVE
         do = f"evalharness runs extend {run} adds games to those" if open_ else "no need to re-run"
         return (
@@ -83,14 +82,11 @@ class KnownBuilds:
 
     def _all(self) -> list[Met]:
         if self._met is None:
-            self._met = list(self._read())
+            self._met = [
+                Met(comparison, run, Provenance.from_json(found))
+                for comparison, run, found in self._ledger.proofs.of_other_runs(self._run_id)
+            ]
         return self._met
-
-    def _read(self) -> Iterator[Met]:
-        for comparison_id, frozen in self._ledger.proofs.all():
-            records = [part[BUILDS][-1] for part in frozen.get("strata", [frozen]) if part.get(BUILDS)]
-            if records and self._ledger.comparison(comparison_id).run_id != self._run_id:
-                yield from (Met(comparison_id, Provenance.from_json(record)) for record in records)
 
 
 _PLAYED_ALIKE = ("server", "league", "backend", "layout_seed", "tested_seat", "ticks", "config", "aa")

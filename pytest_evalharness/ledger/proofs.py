@@ -50,10 +50,21 @@ class Proofs:
                 run(sql, dump(frozen), comparison_id)
             return frozen
 
-    def all(self) -> list[tuple[str, dict[str, Any]]]:
-        """Every frozen comparison's id, and what is frozen of it; the newest first."""
+    def of_other_runs(self, run_id: str) -> list[tuple[str, str, dict[str, Any]]]:
+        """The last finding of every frozen comparison of other runs, or of each configuration of a pool, newest first.
+
+        Returns:
+            The comparison's id, the run that began it, and the finding.
+        """
         sql = (
-            "SELECT comparison_id, frozen_json FROM comparisons WHERE frozen_json IS NOT NULL "
+            "SELECT comparison_id, run_id, frozen_json FROM comparisons WHERE frozen_json IS NOT NULL AND run_id <> ? "
             "ORDER BY created_at DESC, comparison_id DESC"
         )
-        return [(row["comparison_id"], whole(row["frozen_json"])) for row in self._access.storage.read(sql)]
+        found = []
+        for row in self._access.storage.read(sql, run_id):
+            frozen = whole(row["frozen_json"])
+            parts = frozen.get(_STRATA, [frozen])
+            found += [
+                (row["comparison_id"], row["run_id"], part[BUILDS][-1]) for part in parts if part.get(BUILDS)
+            ]
+        return found

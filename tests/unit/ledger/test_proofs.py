@@ -10,8 +10,8 @@ PLAN = {"server": "s", "declaration": {"claim": "better"}}
 
 @pytest.fixture
 def frozen(ledger):
-    def make(content, plan=PLAN):
-        comparison = ledger.open_comparison(plan, run_id="r1", case_name="case")
+    def make(content, plan=PLAN, run_id="r1"):
+        comparison = ledger.open_comparison(plan, run_id=run_id, case_name="case")
         arms = {side: ArmSpec(f"arm-{side}-{comparison.id}", {}, [{}]) for side in ("candidate", "baseline")}
         return ledger.freeze(comparison.id, content, arms).id
 
@@ -46,9 +46,15 @@ def test_a_comparison_that_is_none(ledger):
         ledger.proofs.add("plan-x.1", 0, {}, known=0)
 
 
-def test_all_of_them_newest_first(ledger, frozen):
-    names = [frozen({BUILDS: [{"n": n}]}, {**PLAN, "n": n}) for n in range(3)]
-    ledger.open_comparison({**PLAN, "n": 9}, run_id="r1", case_name="not frozen yet")
-    found = ledger.proofs.all()
-    assert {name for name, _ in found} == set(names)
-    assert dict(found)[names[1]] == {BUILDS: [{"n": 1}]}
+def test_the_last_findings_of_other_runs(ledger, frozen):
+    alone = frozen({BUILDS: [{"n": 1}, {"n": 2}]}, {**PLAN, "n": 1})
+    pool = frozen({"strata": [{BUILDS: [{"n": 3}]}, {"roster": 1}, {BUILDS: [{"n": 4}]}]}, {**PLAN, "n": 2})
+    frozen({"roster": 1}, {**PLAN, "n": 3})
+    frozen({BUILDS: [{"n": 5}]}, {**PLAN, "n": 4}, run_id="r2")
+    ledger.open_comparison({**PLAN, "n": 5}, run_id="r1", case_name="not frozen yet")
+    found = ledger.proofs.of_other_runs("r2")
+    assert sorted(found, key=lambda one: one[2]["n"]) == [
+        (alone, "r1", {"n": 2}),
+        (pool, "r1", {"n": 3}),
+        (pool, "r1", {"n": 4}),
+    ]
