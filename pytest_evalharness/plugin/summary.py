@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_evalharness.report.model import CaseReport, Report
 
+_WIDE = 1000
 _COLOURS = {"good": {"green": True}, "bad": {"red": True}, "unsure": {"yellow": True}, "plain": {}}
 
 
@@ -137,9 +138,10 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     run = existing_session(config)
     if report is None or run is None:
         return
+    from pytest_evalharness.base.text import printable
     from pytest_evalharness.report import terminal
 
-    terminalreporter.section(f"evalharness: {report.server}")
+    terminalreporter.section(f"evalharness: {printable(report.server)}")
     for tone, text in terminal.lines(report):
         terminalreporter.write_line(text, **_COLOURS[tone])
     if report.missing:
@@ -149,11 +151,12 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
         terminalreporter.write_line(unwritten, red=True)
     else:
         no_page = config.stash.get(_NO_PAGE, "")
-        files = f"files: {relative(run.folder, config)}"
+        files = f"files: {printable(relative(run.folder, config), _WIDE)}"
         terminalreporter.write_line(f"{files} ({no_page})" if no_page else files)
     for result in _worth_telling(terminalreporter, config):
         terminalreporter.write_line("")
-        terminalreporter.write_line(result)
+        for line in result.split("\n"):
+            terminalreporter.write_line(printable(line, _WIDE))
 
 
 def _missing(report: Report) -> ReportsMissing:

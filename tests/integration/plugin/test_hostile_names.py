@@ -201,6 +201,47 @@ def test_names_of_a_field_in_a_sound_run(hostile, capsys):
     harmless((hostile.pytester.path / "evidence.json").read_text())
 
 
+def theirs(league, attack):
+    """The label of a stranger's live version whose name begins with an attack."""
+    rows = [row for row in league._memberships() if row["player"]["name"].startswith(attack)]
+    version = rows[0]["policy_version"]
+    return f"{version['policy']['name']}:v{version['version']}"
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param("\x1b", id="escape"),
+        pytest.param("::error::", id="command", marks=pytest.mark.slow),
+    ],
+)
+def test_a_hostile_name_in_our_own_seat(hostile, capsys, attack):
+    """It is in the verdict's own lines then: the label of an arm."""
+    label = theirs(hostile.league, attack)
+    hostile.cases(
+        f"import pytest\n@pytest.mark.league_ab(candidate_seats={{0: {label!r}}}, claim='better', episodes=6)\n"
+        "def test_swap(ab):\n    ab.require()\n"
+    )
+    result = judge(hostile, "-v", baseline="keeper:v3")
+    told = harmless(said(result))
+    assert result.ret == 0, told
+    assert "files: home\ufffdverdict=met/runs/" in told
+    assert "\ufffd[31m" in told or "\ufffd:error::hacked by" in told
+    (folder,) = hostile.home.glob("runs/*")
+    assert json.loads(harmless((folder / "results.json").read_text()))["cases"][0]["outcome"] == "passed"
+    for text in ((folder / "summary.md").read_text(), hostile.step.read_text()):
+        assert (
+            Markup(
+                MarkdownIt("commonmark", {"html": True}).enable("table").render(harmless(text))
+            ).tags.count("td")
+            == 8
+        )
+    harmless((folder / "report.html").read_text())
+    harmless(hostile.junit.read_text())
+    for _, _, text in commands(hostile, capsys, folder.name):
+        harmless(text.replace(str(hostile.home), "HOME"))
+
+
 def test_words_of_a_refusal_and_a_plan(hostile):
     planned = judge(hostile, "--eval-dry-run")
     assert planned.ret == 0
