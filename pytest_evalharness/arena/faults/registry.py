@@ -158,6 +158,13 @@ FAULTS = {
             bare=ALWAYS,
         ),
         Fault(
+            "hidden-description",
+            "",
+            "the API's description is forbidden, with the token too",
+            str,
+            bare=ALWAYS,
+        ),
+        Fault(
             "not-visible",
             "SECONDS",
             "how long a new request answers 404 and is absent from lists, in place of the usual moment",

@@ -46,7 +46,7 @@ class Gate:
             await _answer(send, 503, {"detail": "Service Unavailable"})
         elif api and scope["method"] == "GET" and self._house.faults.take("silent-get"):
             await stay_silent(scope, receive)
-        elif api and not self._known(headers):
+        elif api and not (self._known(headers) and self._shown(scope["path"])):
             await self._turn_away(scope, send)
         else:
             await self._let_in(scope, receive, send)
@@ -56,6 +56,10 @@ class Gate:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         given = bearer.strip() if kind.lower() == "bearer" else headers.get("x-auth-token", "")
         return secrets.compare_digest(given.encode(), self._house.token.encode())
+
+    def _shown(self, path: str) -> bool:
+        """Whether a path is shown to whoever has the token."""
+        return path not in _CLOSED or self._house.faults.value("hidden-description") is None
 
     async def _turn_away(self, scope: Scope, send: Send) -> None:
         if scope["path"] in _CLOSED:

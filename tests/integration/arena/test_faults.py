@@ -6,6 +6,14 @@ import httpx
 import pytest
 
 
+def test_a_description_that_nobody_is_shown(arena):
+    arena.fault("hidden-description")
+    assert arena.client.get("/openapi.json").status_code == 403
+    assert arena.client.get("/whoami").status_code == 200
+    arena.no_faults()
+    assert arena.client.get("/openapi.json").status_code == 200
+
+
 def test_the_table_explains_every_fault(arena):
     known = arena.stranger.get("/_arena/faults").json()["known"]
 
