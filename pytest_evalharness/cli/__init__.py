@@ -25,16 +25,17 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """The command line of every subcommand."""
-    from pytest_evalharness.cli import arena, calibrate, demo, pool, power, runs
+    from pytest_evalharness.cli import ab, arena, calibrate, demo, pool, power, runs
 
     parser = Parser(
         prog="evalharness",
         description="Did this edit help? The command beside the pytest plugin.",
         epilog="Exit codes: 0 done, 1 not met or incomplete, 2 interrupted, 4 usage, 10 cannot tell, 11 untrustworthy. "
-        "To judge an edit: pytest evals/ --candidate=NAME:vN --baseline=NAME:vN",
+        "To judge an edit: pytest evals/ --candidate=NAME:vN --baseline=NAME:vN, or evalharness ab with the same names.",
     )
     parser.add_argument("--version", action="version", version=f"evalharness {version()}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    ab.add_to(commands)
     arena.add_to(commands)
     demo.add_to(commands)
     power.add_to(commands)

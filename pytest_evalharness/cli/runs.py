@@ -63,7 +63,7 @@ def run_ls(parsed: argparse.Namespace) -> int:
 
     home = home_of(parsed)
     with opened(home) as ledger:
-        runs = [] if ledger is None else ledger.runs.newest_first()
+        runs = [] if ledger is None else [run for run in ledger.runs.newest_first() if not run.dry]
         told = [
             (run, [] if ledger is None else [Kept.read(ledger, one) for one in run.comparisons])
             for run in runs

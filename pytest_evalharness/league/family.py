@@ -189,7 +189,7 @@ class FamilyJudge:
         elsewhere = {
             one.comparison
             for one in family.tested
-            if one.comparison is not None and not self._is_of(one.comparison, family.id)
+            if one.comparison is not None and self._is_of_another(one.comparison, family)
         }
         if elsewhere:
             self._notice(
@@ -197,9 +197,12 @@ class FamilyJudge:
                 "and stay judged in that one"
             )
 
-    def _is_of(self, comparison_id: str, family_id: str) -> bool:
+    def _is_of_another(self, comparison_id: str, family: Family) -> bool:
+        """Whether a comparison stays in another family, and that makes a difference: alone it is judged as ever."""
         found = self._ledger.families.of_comparison(comparison_id)
-        return found is not None and found.id == family_id
+        if found is None or found.id == family.id:
+            return found is None
+        return max(len(found.tested), len(family.tested)) > 1
 
     def _wider(self) -> Family | None:
         """The latest family of another run that has everything this run collected."""

@@ -30,6 +30,11 @@ class RunRecord:
         """The server's identity (`embedded:2026`, or its URL)."""
         return str(self.info.get("server", ""))
 
+    @property
+    def dry(self) -> bool:
+        """Whether it was a dry run, which compares nothing."""
+        return bool((self.info.get("settings") or {}).get("dry_run"))
+
 
 class Runs:
     """The runs of one ledger."""

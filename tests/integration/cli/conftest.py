@@ -19,7 +19,15 @@ from pytest_evalharness.verdict.judge import judge
 from pytest_evalharness.verdict.pooling import judge_pool
 from pytest_evalharness.verdict.strata import Stratum
 
-_EVIDENCE = {"request": {"id": "xreq_1", "status": "completed"}, "episodes": []}
+_EVIDENCE = {
+    "request": {
+        "id": "xreq_1",
+        "status": "completed",
+        "coworld_name": "crewrift",
+        "coworld_version": "0.6.2",
+    },
+    "episodes": [],
+}
 
 
 def field(run):

@@ -1,0 +1,126 @@
+"""One comparison that is asked by itself, on a command line: its plan from the settings, and what it comes to in a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_evalharness.errors import (
+    ConditionNotMet,
+    EvalHarnessError,
+    ForkWithoutSecrets,
+    Inconclusive,
+    UsageError,
+)
+from pytest_evalharness.league.arms import SIDES
+from pytest_evalharness.league.family import FamilyPlan, standing_of
+from pytest_evalharness.league.layouts import ArmRequest, comparison_plan
+from pytest_evalharness.league.plan import ComparisonPlan, tested_seat
+from pytest_evalharness.league.result import ABResult
+from pytest_evalharness.league.seats import Role
+from pytest_evalharness.league.session import LeagueSession
+from pytest_evalharness.ledger.families import Member, Method
+from pytest_evalharness.report.model import CANNOT_TELL, UNTRUSTWORTHY, CaseReport
+from pytest_evalharness.settings import Settings
+
+_DECLARED = ("claim", "rule", "margin", "target_lift")
+
+
+def plan_of(settings: Settings, server: str) -> ComparisonPlan:
+    """What the settings ask: the plan that a mark with the same words makes, so its evidence is one and the same.
+
+    Args:
+        settings: every setting, resolved.
+        server: the server's identity (`embedded:2026`, or its URL).
+
+    Raises:
+        UsageError: a value is wrong, or a name is missing.
+    """
+    for side in SIDES:
+        if not settings[side]:
+            raise UsageError(
+                f"no {side} policy was named",
+                not_done="nothing was submitted",
+                next_step=f"add --{side} NAME:vN to the command",
+            )
+    seat = tested_seat(settings["layout_seed"], Role(settings["role"] or Role.CREW))
+    words = {key: settings[key] for key in _DECLARED}
+    arms = [ArmRequest.of({seat: settings[side]}) for side in SIDES]
+    try:
+        return comparison_plan(*arms, seat=seat, words=words, settings=settings, server=server)
+    except UsageError as problem:
+        raise UsageError(
+            problem.what,
+            not_done="nothing was submitted",
+            next_step="correct the option and run the same command again",
+        ) from None
+
+
+def case_name(plan: ComparisonPlan) -> str:
+    """What ledgers and reports call it, where pytest has the name of a case."""
+    candidate, baseline = (plan.label(side) for side in SIDES)
+    return f"ab: {candidate} against {baseline} as {plan.role}"
+
+
+def family_of(name: str, plan: ComparisonPlan, method: str) -> FamilyPlan | None:
+    """The family that it is alone in, as a lone case of pytest is; None for an A/A run, whose every alarm must be heard."""
+    if plan.aa:
+        return None
+    declared = plan.declaration
+    alone = Member((name,), declared.claim.value, declared.rule.value, declared.alpha, standing_of(declared))
+    return FamilyPlan((alone,), Method(method))
+
+
+@dataclass(frozen=True)
+class Concluded:
+    """What a comparison came to.
+
+    Attributes:
+        case: its row of the report.
+        exit_code: the command's.
+        result: the comparison; None where it could not be had.
+    """
+
+    case: CaseReport
+    exit_code: int
+    result: ABResult | None
+
+
+def conclude(session: LeagueSession, name: str) -> Concluded:
+    """Play the comparison of a session to its end, or read it again, and hold it to its claim.
+
+    Args:
+        session: has the comparison on its plan.
+        name: the comparison's name there.
+
+    Raises:
+        UsageError: something that only the server could tell is wrong with what was asked.
+    """
+    result: ABResult | None = None
+    error: EvalHarnessError | None = None
+    try:
+        result = session.league.result(name)
+        result.require()
+    except UsageError:
+        raise
+    except EvalHarnessError as problem:
+        error = problem
+    outcome, code = _outcome(error, session.settings["inconclusive"])
+    told = () if result is None else (result.to_json(),)
+    return Concluded(CaseReport(name, outcome, "" if error is None else str(error), told), code, result)
+
+
+def _outcome(error: EvalHarnessError | None, inconclusive: str) -> tuple[str, int]:
+    """The case's outcome and the exit code, as the plugin has them.
+
+    Args:
+        error: what kept the claim from being met.
+        inconclusive: what a case that cannot tell does: `exit`, `fail` or `pass`.
+    """
+    if error is None:
+        return "passed", 0
+    if isinstance(error, Inconclusive):
+        codes = {"exit": CANNOT_TELL, "fail": ConditionNotMet.exit_code, "pass": 0}
+        return "failed" if inconclusive == "fail" else "inconclusive", codes[inconclusive]
+    if isinstance(error, ConditionNotMet):
+        return "failed", error.exit_code
+    return "not_run" if isinstance(error, ForkWithoutSecrets) else "untrustworthy", UNTRUSTWORTHY
