@@ -179,6 +179,27 @@ def test_the_token_or_the_key_alone_is_enough(house, mortal, dialect, step):
     check_end(house, second, plan)
 
 
+@pytest.mark.parametrize("dialect", ["ignored-key", "hidden-notes", "refused-duplicates"])
+def test_answers_that_are_lost_are_found_in_the_same_run(house, mortal, dialect):
+    house.league.heal(dialect, "reset-after-post=4")
+    plan = mortal.plan()
+    check_end(house, house.process(plan).lived(), plan)
+
+
+def test_a_post_that_was_repeated_is_as_young_as_its_repeat(house, mortal):
+    """Whether a list would show it by now counts from the last time it was sent."""
+    house.league.heal("ignored-key")
+    plan = mortal.plan()
+    house.process(plan, ends=mortal.when(f"send {POST}")).end()
+    house.later = 400.0
+    house.league.heal("ignored-key", "not-visible=600")
+    house.process(plan, ends=mortal.when(f"answer {POST}")).end()
+    stopped = house.process(plan).end()
+    assert isinstance(stopped.error, SubmissionUnknown)
+    check(house)
+    assert max(len(house.league.requests_with(block.token)) for block in house.blocks()) == 1
+
+
 # ------------------------------------------------------------------------------- the machine
 
 
