@@ -10,7 +10,7 @@ from typing import Any
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.episodes_view import episodes_view
-from pytest_evalharness.league.freeze import Frozen, keys_of
+from pytest_evalharness.league.frozen import Frozen, keys_of
 from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.kept import Kept, Part
 from pytest_evalharness.league.plan import ComparisonPlan
