@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import ArmStalled, CredentialsRejected, SameBuild
+from pytest_evalharness.report import html, markdown, terminal
+from pytest_evalharness.report.model import SCOPE
 from pytest_evalharness.report.success import POINTS, State, of_case, of_failure, of_result
 from pytest_evalharness.report.terminal import success_lines
 from pytest_evalharness.verdict.evidence import Finding
@@ -277,6 +279,28 @@ def test_an_arm_that_has_not_ended_is_told(case):
 
 def test_every_comparison_of_a_case_has_its_own(case, judged):
     assert [check.passed for check in of_case(case(judged(), judged((16, 15))))] == [True, False]
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_every_rendering_has_the_points_and_says_what_a_difference_is(report, case, judged, refused):
+    error = SameBuild("the arms are one build", not_done="nothing was submitted")
+    one = case(outcome="untrustworthy", message=str(error)) if refused else case({**judged(), "lines": []})
+    whole = report(one)
+    told = of_case(one)[0]
+    shown = {
+        "terminal": "\n".join(line for _, line in terminal.lines(whole)),
+        "summary": markdown.render(whole).replace("\\", ""),
+        "page": html.render(whole),
+        "results": json.dumps(whole.to_json(), ensure_ascii=False),
+    }
+    for name, text in shown.items():
+        for point in told.points:
+            assert point.name in text, name
+            assert point.seen[:20] in text, name
+        if name != "terminal" or not refused:  # a terminal says nothing of differences where there are none
+            assert SCOPE in text, name
+    assert "not a league rank" in SCOPE
+    assert "champion is a membership label" in SCOPE
 
 
 @given(st.text(alphabet=st.characters(codec=None, categories=None), min_size=1, max_size=60))
