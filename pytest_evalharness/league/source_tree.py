@@ -107,7 +107,8 @@ def _of_images(candidate: LocalImage | None, baseline: LocalImage | None, now: f
 def _of_tree(repository: Repository) -> Iterator[str]:
     here = repository.here
     if here.changes is not None and here.changes.total:
-        yield f"{_held(here)}: all of them are in a build that was made here"
+        them = "it" if here.changes.total == 1 else "them"
+        yield f"{_held(here)}: every build that was made here has {them} in it"
         return
     if _clean_here(repository):
         for tree in _edited_elsewhere(repository):

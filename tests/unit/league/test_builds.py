@@ -304,7 +304,7 @@ def test_images_that_say_their_tree_was_not_clean(judge):
 def test_uncommitted_changes_here(judge):
     found = judge(found=LocalBuilds(repository=Repository((tree(changes=["a.py", "b\x1b.py"]),))))
     assert found.warnings == (
-        "this worktree holds 2 uncommitted changes (a.py, b\ufffd.py): all of them are in a build that was made here",
+        "this worktree holds 2 uncommitted changes (a.py, b\ufffd.py): every build that was made here has them in it",
     )
 
 
