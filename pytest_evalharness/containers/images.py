@@ -77,7 +77,7 @@ class LocalImage:
         return cls(
             name=name,
             id=identity,
-            content=_content(attributes, config),
+            content=_content(attributes, config) or identity,
             created=_created(attributes.get("Created")),
             revision=revision,
             dirty=dirty,
@@ -272,13 +272,15 @@ def _is_error(value: object) -> bool:
 
 
 def _content(attributes: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """A digest of an image's layers and of how it starts."""
+    """A digest of an image's layers and of how it starts; empty where the engine tells no layers."""
     files = attributes.get("RootFS")
     layers = files.get("Layers") if isinstance(files, dict) else None
+    if not layers:
+        return ""
     platform = [attributes.get(key) for key in ("Os", "Architecture", "Variant")]
     # An engine leaves out what is empty, or writes it as null, as its version pleases.
     start = {key: config[key] for key in _RUNS if config.get(key)}
-    told = json.dumps([layers or [], platform, start], sort_keys=True)
+    told = json.dumps([layers, platform, start], sort_keys=True)
     return "sha256:" + hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 

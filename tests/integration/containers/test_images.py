@@ -116,6 +116,16 @@ def test_an_image_that_a_tar_was_imported_as(engine):
         engine.images.remove("evalharness-imported")
 
 
+def test_layers_that_are_not_told_are_not_taken_for_the_same_ones():
+    told = [LocalImage.told("a", {"Id": f"sha256:{n}", "Config": None, "RootFS": {}}) for n in (1, 2)]
+    assert told[0].content != told[1].content
+
+
+def test_an_answer_without_an_id_is_none():
+    with pytest.raises(ImageUnavailable, match="tells no id of the image a"):
+        LocalImage.told("a", {})
+
+
 # ------------------------------------------------------------------- misses
 
 
