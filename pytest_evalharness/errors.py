@@ -17,6 +17,7 @@
         ├── DeclarationChanged      another claim or rule, after results were seen
         ├── UnprovenBuilds          nothing proves that the arms are two builds
         ├── ImageUnavailable        a local image that was named cannot be inspected
+        ├── SetupChanged            a comparison cannot be extended on the set-up that it had
         ├── RequestRefused          the server refused the experience request
         ├── SubmissionUnknown       a POST whose fate the server cannot tell
         ├── ArmStalled              a wedged seat, or a budget that ran out
@@ -180,6 +181,12 @@ class ImageUnavailable(Untrustworthy):
     """A local image that was named cannot be inspected."""
 
     code = "EVH217"
+
+
+class SetupChanged(Untrustworthy):
+    """A comparison cannot be extended: the game, its scores, or who sat in it changed since."""
+
+    code = "EVH218"
 
 
 class RequestRefused(Untrustworthy):

@@ -42,7 +42,8 @@ def add_to(inner: Any) -> None:
         help="add games to comparisons that could not tell",
         description="Post more games of a run's inconclusive comparisons on the identical set-up, and judge all of them together. Whoever "
         "extends has seen the results: under a rule for one look (score, newcombe, exact, group_sequential) the overlap rule decides for "
-        "good from then on. Exit codes as of resume.",
+        "good from then on. Planned looks that are left are played first, under the declared rule. Nothing is posted if the game, its "
+        "scores or who sat in it changed. Exit codes as of resume.",
     )
     extend.add_argument("run_id", metavar="RUN", help="the run's id")
     add_home(extend)
@@ -50,6 +51,12 @@ def add_to(inner: Any) -> None:
         "--num", type=whole(1), default=30, metavar="N", help="games an arm, or pairs, to add (%(default)s)"
     )
     extend.add_argument("--case", metavar="NODEID", help="only this case's comparison")
+    extend.add_argument(
+        "--new-stratum",
+        action="store_true",
+        help="where somebody of the frozen field is gone: play both arms against the field as it is now, and judge both fields as two "
+        "strata by the Cochran-Mantel-Haenszel test",
+    )
     extend.set_defaults(run=run_extend)
     cancel = inner.add_parser(
         "cancel",
@@ -117,36 +124,68 @@ def _over(kept: Kept) -> bool:
 
 
 def run_extend(parsed: argparse.Namespace) -> int:
-    """Extend a run's inconclusive comparisons, and judge them again.
+    """Extend a run's inconclusive comparisons, and judge them again. Either all that were chosen are extended, or none.
 
     Raises:
-        EvalHarnessError: there is no such run or case, nothing can be extended, or the server cannot be reached.
+        EvalHarnessError: there is no such run or case, something cannot be extended, or the server cannot be reached.
     """
-    from pytest_evalharness.base.clock import SystemClock
-    from pytest_evalharness.league.extending import extend
+    from pytest_evalharness.league.extending import looks_left
     from pytest_evalharness.league.kept import Kept
 
     with _found(parsed) as (ledger, run, kept, home):
-        chosen = _inconclusive(run, kept, parsed.case)
+        planned = [one for one in kept if looks_left(ledger, one)]
+        chosen = _to_extend(run, kept, planned, parsed.case)
         with connected(run, home) as observatory:
+            _lay_down(ledger, observatory, run, [one for one in chosen if one not in planned], parsed)
             for one in chosen:
-                extend(ledger, observatory, one, parsed.num, run_id=run.id, now=SystemClock().now())
-                print(
-                    f"{one.name}: {parsed.num} more games an arm; this is a look, and it is counted",
-                    file=sys.stderr,
-                )
+                if one in planned:
+                    rule = one.declaration.rule
+                    told = f"planned looks are left and played first, the declared {rule} rule stays; nothing is added"
+                    print(f"{one.name}: {told}", file=sys.stderr)
             again = [Kept.read(ledger, one.comparison.id) for one in chosen]
             return _play(ledger, observatory, run, again, home)
 
 
-def _inconclusive(run: RunRecord, kept: Sequence[Kept], case: str | None) -> list[Kept]:
-    """What is to be extended: the named case's comparison, or all that could not tell."""
+def _lay_down(
+    ledger: Ledger,
+    observatory: Observatory,
+    run: RunRecord,
+    chosen: Sequence[Kept],
+    parsed: argparse.Namespace,
+) -> None:
+    """Check every extension, then write all of them down."""
+    from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.league.extending import lay_down, prepare
+
+    prepared = [
+        prepare(
+            observatory,
+            one,
+            parsed.num,
+            new_stratum=parsed.new_stratum,
+            run_id=run.id,
+            clock=SystemClock(),
+        )
+        for one in chosen
+    ]
+    for extension in prepared:
+        lay_down(ledger, extension, run_id=run.id)
+        print(
+            f"{extension.kept.name}: {extension.words}; this is a look, and it is counted",
+            file=sys.stderr,
+        )
+
+
+def _to_extend(run: RunRecord, kept: Sequence[Kept], planned: Sequence[Kept], case: str | None) -> list[Kept]:
+    """What is to be extended: the named case's comparison, or all that could not tell or have planned looks left."""
     if case is not None:
         chosen = [one for one in kept if one.comparison.case_name == case]
         what = f"run {printable(run.id)} has no case {printable(case)}"
     else:
         chosen = [
-            one for one in kept if one.judgement is not None and one.judgement["verdict"] == "inconclusive"
+            one
+            for one in kept
+            if one in planned or (one.judgement is not None and one.judgement["verdict"] == "inconclusive")
         ]
         what = f"run {printable(run.id)} has no inconclusive comparison"
     if not chosen:
@@ -177,7 +216,9 @@ def _play(ledger: Ledger, observatory: Observatory, run: RunRecord, kept: Sequen
     league, show = _league(ledger, observatory, run, home)
     try:
         for one in kept:
-            league.add(one.comparison.case_name, one.plan)
+            # The very comparison: a later attempt at the same question is another one. What was never posted is resolved
+            # as the case would resolve it, on the field as it is now.
+            league.add(one.comparison.case_name, one.plan, None if one.never_posted else one.comparison)
         codes = [_conclude(league, one, show) for one in kept]
     except KeyboardInterrupt:
         print(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.league.blocks import BlockSpec, block_specs
 from pytest_evalharness.league.plan import ComparisonPlan
-from pytest_evalharness.league.roster import Roster
+from pytest_evalharness.league.roster import Member, Roster
 from pytest_evalharness.league.seats import SEATS
 from pytest_evalharness.ledger.keys import digest
 
@@ -86,6 +86,26 @@ class Arm:
         """The same arm with other requests in place of its own."""
         return replace(self, episodes=sum(block.episodes for block in blocks), blocks=tuple(blocks))
 
+    def on_field(self, roster: Roster, pinned: Collection[int], episodes: int) -> Arm:
+        """The same arm against another field: the pinned seats stay, the field's players take the others.
+
+        Args:
+            roster: the new field.
+            pinned: the seats that the arm fills itself.
+            episodes: games, in one request.
+        """
+        seats = tuple(
+            seat if seat.position in pinned else _seated(seat, roster.seat(seat.position, self.tested_seat))
+            for seat in self.seats
+        )
+        body = {
+            **self.body,
+            "target": {**self.body["target"], "division_id": roster.division},
+            "roster": _placed(seats),
+            "num_episodes": episodes,
+        }
+        return replace(self, seats=seats, episodes=episodes, body=body, blocks=(BlockSpec(episodes),))
+
     @classmethod
     def from_json(cls, side: str, data: Mapping[str, Any]) -> Arm:
         """An arm as it was frozen."""
@@ -125,7 +145,7 @@ def build_arm(
         seats.append(Seat(position, version, label, str(roles[position])))
     body = {
         "target": {"league_id": plan.league, "division_id": roster.division},
-        "roster": [{"player": {"policy_ref": s.policy_version_id}, "slot": s.position} for s in seats],
+        "roster": _placed(seats),
         "num_episodes": plan.episodes,
         "execution_backend": plan.backend,
         "game_config_overrides": plan.game_config(),
@@ -140,6 +160,14 @@ def build_arm(
         body,
         block_specs(plan.declaration, plan.episodes, _seed_source(roster, look)),
     )
+
+
+def _seated(seat: Seat, member: Member) -> Seat:
+    return replace(seat, policy_version_id=member.policy_version_id, label=member.label)
+
+
+def _placed(seats: Sequence[Seat]) -> list[dict[str, Any]]:
+    return [{"player": {"policy_ref": s.policy_version_id}, "slot": s.position} for s in seats]
 
 
 def _seed_source(roster: Roster, look: int) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.blocks import blocks_of_look
-from pytest_evalharness.league.frozen import Frozen, arms_of
+from pytest_evalharness.league.fields import EXTENSIONS, Field, FieldsPlan, fields_of
+from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.pool_result import judge_cases
 from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.records import ArmRecord
-from pytest_evalharness.league.roster import Roster
-from pytest_evalharness.ledger.journal import Ledger, extended_side
+from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.keys import digest
 from pytest_evalharness.ledger.proofs import BUILDS
 from pytest_evalharness.ledger.records import Comparison, RecordedVerdict
@@ -142,7 +142,7 @@ def _require_our_fields(data: Mapping[str, Any]) -> None:
     Raises:
         UsageError: it does not.
     """
-    kind = PooledJudgement if "strata" in data["plan"] else Judgement
+    kind = PooledJudgement if "strata" in data["judgement"] else Judgement
     untold = sorted({field.name for field in fields(kind)} - set(data["judgement"]))
     if untold:
         raise _unreadable(
@@ -154,61 +154,58 @@ def _require_our_fields(data: Mapping[str, Any]) -> None:
 def _judged(data: Mapping[str, Any]) -> Judgement | PooledJudgement:
     """The judgement of a comparison or of a pool, from nothing but the file."""
     others = data["judgement"]["others"]
-    if "strata" not in data["plan"]:
-        # What was added after this verdict was no part of its evidence.
-        then = [one for one in data["frozen"].get("extensions", ()) if one["at"] <= data["judged_at"]]
-        frozen = {**data["frozen"], "extensions": then}
-        names = {side: [side, *(extended_side(side, n) for n in range(len(then)))] for side in SIDES}
-        blocks = {side: [block for name in names[side] for block in data["blocks"][name]] for side in SIDES}
-        plan, look = ComparisonPlan.from_json(data["plan"]), int(data["judgement"]["look"])
-        return _case(data, plan, frozen, blocks, look).judge(others)
-    pool = PoolPlan.from_json(data["plan"])
+    if "strata" in data["plan"]:
+        pool = PoolPlan.from_json(data["plan"])
+        return judge_cases(pool, list(_configurations(data, pool)), others)
+    # What was added after this verdict was no part of its evidence.
+    then = [one for one in data["frozen"].get(EXTENSIONS, ()) if one["at"] <= data["judged_at"]]
+    fields = fields_of({**data["frozen"], EXTENSIONS: then})
+    plan, told = ComparisonPlan.from_json(data["plan"]), data["frozen"]
+    if len(fields) == 1:
+        return _case(data, plan, fields[0], told, int(data["judgement"]["look"])).judge(others)
+    several = FieldsPlan.of(plan, fields)
+    decided = next((int(look["position"]) for look in data["looks"] if look["decided"]), 0)
+    looks = [decided, *[0] * (len(fields) - 1)]
     cases = [
-        _case(
-            data,
-            part,
-            data["frozen"]["strata"][i],
-            {side: data["blocks"][f"{side}.{i}"] for side in SIDES},
-            0,
-        )
-        for i, part in enumerate(pool.plans)
+        _case(data, part, field, told, look)
+        for part, field, look in zip(several.plans, fields, looks, strict=True)
     ]
-    return judge_cases(pool, cases, others)
+    return judge_cases(several, cases, others)
+
+
+def _configurations(data: Mapping[str, Any], pool: PoolPlan) -> Iterator[Case]:
+    """The configurations of a pool as they were judged."""
+    for i, (plan, told) in enumerate(zip(pool.plans, data["frozen"]["strata"], strict=True)):
+        (field,) = fields_of(told)
+        stands = replace(field, names={side: (f"{side}.{i}",) for side in SIDES})
+        yield _case(data, plan, stands, told, 0)
 
 
 def _case(
-    data: Mapping[str, Any],
-    plan: ComparisonPlan,
-    frozen: Mapping[str, Any],
-    blocks: Mapping[str, Sequence[Mapping[str, Any]]],
-    read: int,
+    data: Mapping[str, Any], plan: ComparisonPlan, field: Field, told: Mapping[str, Any], read: int
 ) -> Case:
     """Two arms as they were judged.
 
     Args:
         data: the comparison that they belong to.
         plan: what was asked of them.
-        frozen: who sat where.
-        blocks: their requests, by side.
+        field: who sat where, and under which names their requests stand.
+        told: what was frozen, for what was found about the builds.
         read: which planned look this was, from 0.
     """
-    arms = arms_of(frozen)
-    needed = {side: blocks_of_look(plan.declaration, read, len(arms[side].blocks)) for side in SIDES}
-    if frozen.get("extensions"):
-        needed = {side: len(arms[side].blocks) for side in SIDES}
-    records = {
-        side: ArmRecord.from_blocks(
-            [block["evidence"] for block in blocks[side][: needed[side]]],
-            arms[side].blocks[: needed[side]],
-        )
-        for side in SIDES
-    }
+    records = {}
+    for side, arm in field.arms.items():
+        first, *more = (data["blocks"][name] for name in field.names[side])
+        # Looks read the first arm only: what was added later came after the last of them.
+        needed = len(arm.blocks) if more else blocks_of_look(plan.declaration, read, len(arm.blocks))
+        blocks = [block["evidence"] for rows in (first, *more) for block in rows][:needed]
+        records[side] = ArmRecord.from_blocks(blocks, arm.blocks[:needed])
     looks = [look for look in data["looks"] if look["looked_at"] <= data["judged_at"]]
     unplanned = sum(look["position"] is None for look in looks)
     # What was found about the builds after this verdict was no part of it either.
-    builds = [Provenance.from_json(one) for one in frozen.get(BUILDS, ()) if one["at"] <= data["judged_at"]]
-    told = Frozen(Roster.from_json(frozen["roster"]), arms, builds=builds[-1] if builds else None)
-    return Case(plan, told, records, read, unplanned)
+    builds = [Provenance.from_json(one) for one in told.get(BUILDS, ()) if one["at"] <= data["judged_at"]]
+    frozen = Frozen(field.roster, field.arms, builds=builds[-1] if builds else None)
+    return Case(plan, frozen, records, read, unplanned)
 
 
 def _differences(path: str, written: Any, computed: Any) -> Iterator[tuple[str, Any, Any]]:

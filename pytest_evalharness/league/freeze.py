@@ -139,7 +139,7 @@ class Freezer:
         if versions is None:
             return None
         comparison = self._ledger.latest(_asked(plan, versions))
-        if comparison is None or not self._ledger.complete(comparison.id):
+        if comparison is None or not self._ledger.progress.complete(comparison.id):
             return None
         parts = [plan] if isinstance(plan, ComparisonPlan) else plan.plans
         found = [builds_of(told) for told in parts_of(comparison)]
@@ -313,8 +313,12 @@ class Freezer:
             self._live[league, division] = live
         return self._live[league, division]
 
-    def revalidate(self, roster: Roster) -> None:
+    def revalidate(self, roster: Roster, *, begun: bool = False) -> None:
         """Look at the field once more, right before a POST: versions roll several times a day.
+
+        Args:
+            roster: the frozen field.
+            begun: whether something of the comparison was posted already, so that no other field can take its place.
 
         Raises:
             FieldUnavailable: somebody of the frozen field is gone.
@@ -330,7 +334,9 @@ class Freezer:
         raise FieldUnavailable(
             f"the field changed between freezing and posting: {names} is no longer live",
             not_done="this arm was not submitted",
-            next_step="run the same command again: it freezes the field as it is then",
+            next_step="--eval-fresh asks the question anew of the field as it is now; what was posted stays in the ledger"
+            if begun
+            else "run the same command again: it freezes the field as it is then",
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_evalharness.league.arms import SIDES, Arm
-from pytest_evalharness.league.blocks import BlockSpec
+from pytest_evalharness.league.fields import fields_of
 from pytest_evalharness.league.provenance import Conclusion, Provenance
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.ledger.journal import extended_side
@@ -26,12 +26,14 @@ class Frozen:
     Attributes:
         comparison: its row in the journal; None for a preview, which writes nothing down.
         builds: what was found last about its builds; None where an older release froze it.
+        later: the fields that were added after the first one could no longer be played, in order.
     """
 
     roster: Roster
     arms: Mapping[str, Arm]
     comparison: Comparison | None = None
     builds: Provenance | None = None
+    later: tuple[Frozen, ...] = ()
 
     def caveats(self, name: str = "") -> list[Finding]:
         """What a reader must know of the builds beside a trustworthy verdict; `name` is that of the configuration."""
@@ -44,8 +46,13 @@ class Frozen:
 
 
 def frozen_of(comparison: Comparison, told: Mapping[str, Any]) -> Frozen:
-    """What was frozen for two arms."""
-    return Frozen(Roster.from_json(told["roster"]), arms_of(told), comparison, builds_of(told))
+    """What was frozen for two arms, on each field that they were played on."""
+    builds = builds_of(told)
+    first, *later = (
+        Frozen(one.roster, one.arms, replace(comparison, arms=one.arms_in(comparison.arms)), builds)
+        for one in fields_of(told)
+    )
+    return replace(first, later=tuple(later))
 
 
 def laid_down(roster: Roster, arms: Mapping[str, Arm], builds: Provenance) -> dict[str, Any]:
@@ -70,15 +77,6 @@ def builds_of(told: Mapping[str, Any]) -> Provenance | None:
     """What was found last about two arms' builds; None if nothing was."""
     found = told.get(BUILDS)
     return Provenance.from_json(found[-1]) if found else None
-
-
-def arms_of(told: Mapping[str, Any]) -> dict[str, Arm]:
-    """The two arms of a frozen comparison, with what was added to it later."""
-    arms = {side: Arm.from_json(side, told["arms"][side]) for side in SIDES}
-    for extension in told.get("extensions", ()):
-        more = [BlockSpec(**block) for block in extension["blocks"]]
-        arms = {side: arm.extended(more) for side, arm in arms.items()}
-    return arms
 
 
 def keys_of(comparison: Comparison, side: str) -> list[str]:

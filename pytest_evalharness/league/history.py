@@ -11,6 +11,7 @@ from pytest_evalharness.ledger.questions import question_key
 from pytest_evalharness.ledger.records import Comparison
 from pytest_evalharness.stats import pooled
 from pytest_evalharness.verdict.judgement import Judgement
+from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 from pytest_evalharness.verdict.words import Verdict
 
 _Table = tuple[int, int, int, int]
@@ -57,26 +58,34 @@ def _subject(plan: Mapping[str, Any]) -> tuple[str, ...] | None:
     return (str(plan["server"]), str(plan["league"]), seat, str(bool(plan.get("aa"))), *builds)
 
 
-def pooled_attempts(ledger: Ledger, comparison: Comparison, judgement: Judgement) -> str:
+def _tables(judgement: Mapping[str, Any]) -> list[_Table]:
+    """The counts of a judgement: one table, or one for each of its strata."""
+    found = []
+    for stratum in judgement.get("strata", [judgement]):
+        arms = (stratum[side] for side in SIDES)
+        x_c, n_c, x_b, n_b = (arm[key] for arm in arms for key in ("wins", "finished"))
+        found.append((x_c, n_c, x_b, n_b))
+    return found
+
+
+def pooled_attempts(ledger: Ledger, comparison: Comparison, judgement: Judgement | PooledJudgement) -> str:
     """All attempts at a question together, so that nobody has to pick the flattering one; empty for a first attempt.
 
     Attempts that cannot be believed are left out; what one run declared about the same games counts once. Each attempt is
-    a stratum of its own: its field was another day's.
+    a stratum of its own, or several: its field was another day's.
     """
     if judgement.verdict is Verdict.UNTRUSTWORTHY:
         return ""
-    tables: dict[str, _Table] = {}
+    tables: dict[str, list[_Table]] = {}
     for attempt in ledger.attempts(comparison.plan):
         verdicts = ledger.verdicts(attempt.id) if attempt.run_id != comparison.run_id else []
         if verdicts and verdicts[-1].judgement["verdict"] != Verdict.UNTRUSTWORTHY:
-            arms = (verdicts[-1].judgement[side] for side in SIDES)
-            x_c, n_c, x_b, n_b = (arm[key] for arm in arms for key in ("wins", "finished"))
-            tables[attempt.run_id] = (x_c, n_c, x_b, n_b)
+            tables[attempt.run_id] = _tables(verdicts[-1].judgement)
     if not tables:
         return ""
-    ours, theirs = judgement.candidate, judgement.baseline
-    tables[comparison.run_id] = (ours.wins, ours.finished, theirs.wins, theirs.finished)
-    found, low, high = pooled.yan_su(tables.values(), judgement.declaration.alpha)
-    _, p = pooled.cmh(tables.values())
+    tables[comparison.run_id] = _tables(judgement.to_json())
+    every = [table for told in tables.values() for table in told]
+    found, low, high = pooled.yan_su(every, judgement.declaration.alpha)
+    _, p = pooled.cmh(every)
     points = [f"{100 * value:+.1f}" for value in (found, low, high)]
     return f"all {len(tables)} attempts together: {points[0]} pp [{points[1]}, {points[2]}], CMH p={p:.2g}"

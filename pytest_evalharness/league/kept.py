@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import SIDES
+from pytest_evalharness.league.fields import EXTENSIONS, FieldsPlan
 from pytest_evalharness.league.frozen import Frozen, frozen_of, strata_of
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
@@ -40,7 +41,7 @@ class Part:
     """Two arms of a comparison: all of it, or one configuration of a pool.
 
     Attributes:
-        name: which configuration; empty for a comparison that has only one.
+        name: which configuration or which field; empty for a comparison that has only one.
         plan: what was asked.
         builds: who is in the tested seats.
         frozen: who sat where; None while it is not frozen.
@@ -67,7 +68,7 @@ class Kept:
         comparison: its row.
         plan: what was asked.
         parts: its arms, two by two.
-        judgement: what was last concluded from it, plain data; None before.
+        judgement: what was last concluded from all that it holds, plain data; None before, and while an extension is not judged.
         blocks: the requests of all its arms.
     """
 
@@ -88,7 +89,7 @@ class Kept:
             comparison,
             plan,
             tuple(_parts(comparison, plan)),
-            told[-1].judgement if told else None,
+            told[-1].judgement if told and told[-1].recorded_at >= _extended_at(comparison) else None,
             tuple(blocks),
         )
 
@@ -124,9 +125,10 @@ class Kept:
         """What became of it: the verdict, or where it stands."""
         if self.judgement is not None:
             return str(self.judgement["verdict"])
+        before = "extended, " if _extended_at(self.comparison) else ""
         if self.played:
-            return "played, not judged yet"
-        return "not posted" if self.never_posted else "not finished"
+            return f"{before}played, not judged yet"
+        return "not posted" if self.never_posted else f"{before}not finished"
 
 
 def plan_of(told: dict[str, Any]) -> ComparisonPlan | PoolPlan:
@@ -137,13 +139,30 @@ def plan_of(told: dict[str, Any]) -> ComparisonPlan | PoolPlan:
 def _parts(comparison: Comparison, plan: ComparisonPlan | PoolPlan) -> Iterator[Part]:
     told = comparison.frozen
     if isinstance(plan, ComparisonPlan):
-        yield Part("", plan, _builds(comparison, plan), None if told is None else frozen_of(comparison, told))
+        first = None if told is None else frozen_of(comparison, told)
+        yield from _fields(plan, _builds(comparison, plan), first)
         return
     frozen: list[Frozen | None] = [None] * len(plan.plans)
     if told is not None:
         frozen = list(strata_of(comparison, told))
     for (name, part), one in zip(plan.strata, frozen, strict=True):
         yield Part(name, part, _builds(comparison, part), one)
+
+
+def _fields(plan: ComparisonPlan, builds: Builds, first: Frozen | None) -> Iterator[Part]:
+    """A comparison's only two arms, or those of each field that it was played on."""
+    if first is None or not first.later:
+        yield Part("", plan, builds, first)
+        return
+    fields = first, *first.later
+    for (name, part), one in zip(FieldsPlan.of(plan, fields).strata, fields, strict=True):
+        yield Part(name, part, builds, one)
+
+
+def _extended_at(comparison: Comparison) -> float:
+    """When more games were last laid down for a comparison; 0 if none were."""
+    extensions = (comparison.frozen or {}).get(EXTENSIONS, ())
+    return float(extensions[-1]["at"]) if extensions else 0.0
 
 
 def _builds(comparison: Comparison, plan: ComparisonPlan) -> Builds:

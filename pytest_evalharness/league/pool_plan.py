@@ -15,27 +15,16 @@ from pytest_evalharness.verdict.pooling import require_enough, require_poolable
 
 
 @dataclass(frozen=True)
-class PoolPlan:
+class Configurations:
     """Several comparisons that are judged as one.
 
     Attributes:
         names: what each configuration is called, for people.
-        plans: each configuration; all have the pool's declaration.
-
-    Raises:
-        UsageError: the claim cannot be pooled, there are too few configurations, or two of them share an arm.
+        plans: each configuration.
     """
 
     names: tuple[str, ...]
     plans: tuple[ComparisonPlan, ...]
-
-    def __post_init__(self) -> None:
-        try:
-            require_enough(len(self.plans))
-            require_poolable(self.declaration, len(self.plans))
-        except ValueError as problem:
-            raise _bad(str(problem)) from None
-        require_own_arms(self, [[_arm(plan, side) for side in SIDES] for plan in self.plans])
 
     @property
     def declaration(self) -> Declaration:
@@ -53,6 +42,11 @@ class PoolPlan:
         return self.plans[0].aa
 
     @property
+    def title(self) -> str:
+        """What it is called, for people."""
+        return "A/A pool" if self.aa else "A/B pool"
+
+    @property
     def strata(self) -> tuple[tuple[str, ComparisonPlan], ...]:
         """Each configuration with its name."""
         return tuple(zip(self.names, self.plans, strict=True))
@@ -65,6 +59,23 @@ class PoolPlan:
             del told["declaration"]
             strata.append({"name": name, "plan": told})
         return {"declaration": self.declaration.to_json(), "server": self.server, "strata": strata}
+
+
+@dataclass(frozen=True)
+class PoolPlan(Configurations):
+    """Configurations that were declared together; all have the pool's declaration.
+
+    Raises:
+        UsageError: the claim cannot be pooled, there are too few configurations, or two of them share an arm.
+    """
+
+    def __post_init__(self) -> None:
+        try:
+            require_enough(len(self.plans))
+            require_poolable(self.declaration, len(self.plans))
+        except ValueError as problem:
+            raise _bad(str(problem)) from None
+        require_own_arms(self, [[_arm(plan, side) for side in SIDES] for plan in self.plans])
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PoolPlan:

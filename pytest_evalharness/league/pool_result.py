@@ -8,14 +8,19 @@ from typing import Any
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.league.arms import SIDES
+from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.claimed import Claimed
 from pytest_evalharness.league.family import Settled
-from pytest_evalharness.league.history import earlier
+from pytest_evalharness.league.fields import FieldsPlan
+from pytest_evalharness.league.history import earlier, elsewhere, pooled_attempts
 from pytest_evalharness.league.judging import Case
-from pytest_evalharness.league.pool_plan import PoolPlan
+from pytest_evalharness.league.pool_plan import Configurations
+from pytest_evalharness.league.provenance import Provenance
+from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.regime import disagreement
 from pytest_evalharness.league.result import ABResult
+from pytest_evalharness.league.roster import Roster
+from pytest_evalharness.league.trust import across
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
 from pytest_evalharness.report.model import requests_told
@@ -39,18 +44,22 @@ class PoolResult(Claimed[PooledJudgement]):
         strata: each configuration by its name, for information: its own verdict is no part of the pool's.
         attempt: 1 for the first look at this question, 2 for the next, …
         earlier: the verdicts of earlier attempts, oldest first; a later one never replaces them.
+        elsewhere: what earlier runs found about the same builds in the same seat by other questions; of a pool nothing.
+        pooled: all attempts at the question together, in words; empty for a first one.
         age: seconds since the evidence was complete if it was read again, or None if this run brought it.
         settle: judges it among the claims that are tested together, once all of them have ended; None if there are none.
         consumed: whether the case has looked at the verdict.
     """
 
     name: str
-    plan: PoolPlan
+    plan: Configurations
     alone: PooledJudgement
     strata: Mapping[str, ABResult]
     attempt: int = 1
     earlier: tuple[str, ...] = ()
     age: float | None = None
+    elsewhere: tuple[str, ...] = ()
+    pooled: str = ""
     settle: Callable[[], Settled[PooledJudgement]] | None = field(default=None, repr=False, compare=False)
     consumed: bool = field(default=False, repr=False)
     _settled: Settled[PooledJudgement] | None = field(default=None, init=False, repr=False, compare=False)
@@ -104,12 +113,53 @@ class PoolResult(Claimed[PooledJudgement]):
             "strata": {name: result.to_json() for name, result in self.strata.items()},
             "attempt": self.attempt,
             "earlier": list(self.earlier),
+            "elsewhere": list(self.elsewhere),
+            "pooled": self.pooled,
             "evidence_age_seconds": self.age,
         }
 
 
+class FieldsResult(PoolResult):
+    """What one comparison found on several fields: the first, and those that took its place in `evalharness runs extend`.
+
+    Each field is a stratum. What a comparison on one field has is here too: of all fields together, or of the latest one.
+    """
+
+    @property
+    def roster(self) -> Roster:
+        """The latest field."""
+        return self._latest.roster
+
+    @property
+    def arms(self) -> Mapping[str, Arm]:
+        """Who was placed where on the latest field, by side."""
+        return self._latest.arms
+
+    @property
+    def records(self) -> Mapping[str, ArmRecord]:
+        """Everything the episodes left, by arm, field after field."""
+        return {side: ArmRecord.joined([one.records[side] for one in self.strata.values()]) for side in SIDES}
+
+    @property
+    def builds(self) -> Provenance | None:
+        """What is known of the two builds; they are the same on every field."""
+        return self._latest.builds
+
+    @property
+    def _latest(self) -> ABResult:
+        return list(self.strata.values())[-1]
+
+    def _larger(self) -> str:
+        """What would decide it: more games on the latest field."""
+        lift = self.plan.declaration.target_lift
+        needed = self.judgement.required_n.under(self.judgement.rule)
+        if needed is None:
+            return f"accept that these games cannot tell: a true lift of {lift:.2f} is not possible"
+        return f"evalharness runs extend RUN adds games on the latest field ({needed} an arm in all for a true lift of {lift:.2f})"
+
+
 def judge_cases(
-    plan: PoolPlan, cases: Sequence[Case], others: Sequence[float] | None = None
+    plan: Configurations, cases: Sequence[Case], others: Sequence[float] | None = None
 ) -> PooledJudgement:
     """Judge the finished configurations of a pool.
 
@@ -123,9 +173,12 @@ def judge_cases(
         for name, case in zip(plan.names, cases, strict=True)
         for finding in case.found()
     ]
-    regimes = disagreement({name: case.episodes for name, case in zip(plan.names, cases, strict=True)})
-    if regimes is not None:
-        found.append(regimes)
+    if isinstance(plan, FieldsPlan):
+        # Other configurations may well be other games; the fields of one comparison are one question.
+        found += across({name: case.records for name, case in zip(plan.names, cases, strict=True)})
+    else:
+        regimes = disagreement({name: case.episodes for name, case in zip(plan.names, cases, strict=True)})
+        found += [] if regimes is None else [regimes]
     counts = [case.judge() for case in cases]  # of each its counts are used, and nothing else
     strata = [
         Stratum(name, one.candidate, one.baseline) for name, one in zip(plan.names, counts, strict=True)
@@ -153,7 +206,8 @@ def judge_cases(
 
 
 def concluded_pool(
-    plan: PoolPlan,
+    kind: type[PoolResult],
+    plan: Configurations,
     played: Sequence[tuple[Case, Mapping[str, list[Block]]]],
     alone: PooledJudgement,
     settle: Callable[[], Settled[PooledJudgement]],
@@ -165,6 +219,7 @@ def concluded_pool(
     """Put together what the test case gets.
 
     Args:
+        kind: what kind of pool it is.
         plan: what was asked.
         played: each configuration with the finished blocks of its arms, in order.
         alone: the pool's judgement outside of any family.
@@ -177,8 +232,8 @@ def concluded_pool(
     comparison = cases[0].frozen.comparison
     assert comparison is not None
     ended = max(block.finished_at or 0.0 for _, blocks in played for side in SIDES for block in blocks[side])
-    return PoolResult(
-        name="A/A pool" if plan.aa else "A/B pool",
+    return kind(
+        name=plan.title,
         plan=plan,
         alone=alone,
         strata={
@@ -195,6 +250,8 @@ def concluded_pool(
         },
         attempt=comparison.attempt,
         earlier=earlier(ledger, comparison),
+        elsewhere=elsewhere(ledger, comparison),
+        pooled=pooled_attempts(ledger, comparison, alone),
         age=max(0.0, clock.now() - ended) if ended < began else None,
         settle=settle,
     )

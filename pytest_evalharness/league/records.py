@@ -179,14 +179,29 @@ class ArmRecord:
         }
         return frozenset(by_requests | by_rows)
 
+    @classmethod
+    def joined(cls, records: Sequence[ArmRecord]) -> ArmRecord:
+        """The records of one side's arms, one after the other."""
+        return cls(
+            request_ids=tuple(one for record in records for one in record.request_ids),
+            request_statuses=tuple(one for record in records for one in record.request_statuses),
+            coworlds=tuple(sorted({one for record in records for one in record.coworlds})),
+            requested=sum(record.requested for record in records),
+            episodes=tuple(one for record in records for one in record.episodes),
+            requests=tuple(one for record in records for one in record.request_records()),
+        )
+
     def by_request(self) -> list[tuple[BlockSpec, tuple[EpisodeRecord, ...]]]:
         """What each request asked for, with the episodes that it listed."""
-        requests = self.requests or (RequestRecord(BlockSpec(self.requested), len(self.episodes)),)
         found, start = [], 0
-        for request in requests:
+        for request in self.request_records():
             found.append((request.asked, self.episodes[start : start + request.listed]))
             start += request.listed
         return found
+
+    def request_records(self) -> tuple[RequestRecord, ...]:
+        """How its episodes belong to its requests."""
+        return self.requests or (RequestRecord(BlockSpec(self.requested), len(self.episodes)),)
 
     @property
     def games(self) -> list[EpisodeRecord | None]:

@@ -12,19 +12,20 @@ from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import EvalHarnessError
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Judged, Settled
+from pytest_evalharness.league.fields import FieldsPlan
 from pytest_evalharness.league.freeze import Freezer
-from pytest_evalharness.league.frozen import Frozen
+from pytest_evalharness.league.frozen import Frozen, frozen_of, strata_of
 from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.local_builds import BuildSources
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
-from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration
-from pytest_evalharness.league.pool_result import PoolResult, concluded_pool, judge_cases
+from pytest_evalharness.league.pool_plan import Configurations, PoolPlan, in_configuration
+from pytest_evalharness.league.pool_result import FieldsResult, PoolResult, concluded_pool, judge_cases
 from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.work import Work
 from pytest_evalharness.ledger.journal import Ledger
-from pytest_evalharness.ledger.records import Block
+from pytest_evalharness.ledger.records import Block, Comparison
 from pytest_evalharness.verdict.judgement import Judgement
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 
@@ -127,7 +128,7 @@ class LeagueRun:
             looks_deep=lambda: self._rate_asked,
         )
         self._entries: dict[str, Entry] = {}
-        self._pools: dict[str, PoolPlan] = {}
+        self._pools: dict[str, Configurations] = {}
         self._launched = False
         self.family = FamilyJudge(ledger, options.run_id, family, self._evidence, on_notice)
         noted = ledger.run_began(options.run_id)
@@ -135,14 +136,33 @@ class LeagueRun:
 
     # ------------------------------------------------------------- planning
 
-    def add(self, case: str, plan: ComparisonPlan | PoolPlan) -> None:
-        """Put a case's comparison, or its pool, on the plan. Nothing is resolved or posted yet."""
+    def add(self, case: str, plan: ComparisonPlan | PoolPlan, kept: Comparison | None = None) -> None:
+        """Put a case's comparison, or its pool, on the plan. Nothing is resolved or posted yet.
+
+        Args:
+            case: which case.
+            plan: what it asks.
+            kept: the very comparison to go on with, where it is known; else the one that answers the plan by now.
+        """
+        told = None if kept is None else kept.frozen
         if isinstance(plan, ComparisonPlan):
-            self._entries.setdefault(case, Entry(case, plan))
+            frozen = None if kept is None or told is None else frozen_of(kept, told)
+            self._spread(self._entries.setdefault(case, Entry(case, plan, frozen)))
             return
         self._pools.setdefault(case, plan)
-        for name, part in plan.strata:
-            self._entries.setdefault(_part(case, name), Entry(name, part, pool=case))
+        strata = strata_of(kept, told) if kept is not None and told is not None else [None] * len(plan.plans)
+        for (name, part), one in zip(plan.strata, strata, strict=True):
+            self._entries.setdefault(_part(case, name), Entry(name, part, one, pool=case))
+
+    def _spread(self, entry: Entry) -> None:
+        """Make a comparison that was played on several fields a pool of them."""
+        first = entry.frozen
+        if first is None or not first.later or entry.name in self._pools:
+            return
+        fields = first, *first.later
+        plan = self._pools[entry.name] = FieldsPlan.of(entry.plan, fields)
+        for (name, part), one in zip(plan.strata, fields, strict=True):
+            self._entries[_part(entry.name, name)] = Entry(name, part, one, pool=entry.name)
 
     def _prepare(self, case: str) -> Entry:
         """Freeze one comparison. Its error, if any, is kept for its own case."""
@@ -153,15 +173,17 @@ class LeagueRun:
                 return entry
             try:
                 entry.frozen = self._freezer.freeze(entry.plan, case, fresh=self._options.fresh)
+                self._spread(entry)
             except EvalHarnessError as error:
                 entry.error = error
         return entry
 
     def _prepare_pool(self, case: str) -> None:
         """Freeze a pool: all of its configurations, or none."""
-        parts = self._parts(case)
+        parts, plan = self._parts(case), self._pools[case]
+        assert isinstance(plan, PoolPlan)  # the fields of one comparison are frozen before they are a pool
         try:
-            frozen = self._freezer.freeze_pool(self._pools[case], case, fresh=self._options.fresh)
+            frozen = self._freezer.freeze_pool(plan, case, fresh=self._options.fresh)
         except EvalHarnessError as error:
             for entry in parts:
                 entry.error = error
@@ -177,12 +199,13 @@ class LeagueRun:
         return self._freezer.policy(label, plan)
 
     def frozen_field(self, case: str) -> Roster:
-        """The frozen field of a case; freezes it if this is the first to ask.
+        """The frozen field of a case, the latest if there are several; freezes it if this is the first to ask.
 
         Raises:
             EvalHarnessError: it could not be resolved.
         """
-        return self._prepare(case).ready().roster
+        frozen = self._prepare(case).ready()
+        return (frozen, *frozen.later)[-1].roster
 
     def builds(self, case: str) -> Provenance:
         """What is known of a case's builds; freezes it if this is the first to ask.
@@ -208,7 +231,9 @@ class LeagueRun:
         Raises:
             EvalHarnessError: one cannot be resolved.
         """
-        return self._freezer.preview_pool(self._pools[case])
+        plan = self._pools[case]
+        assert isinstance(plan, PoolPlan)
+        return self._freezer.preview_pool(plan)
 
     def budgets(self, plan: ComparisonPlan) -> Budgets:
         """How long a plan's arms may take."""
@@ -224,22 +249,24 @@ class LeagueRun:
         if self._launched:
             return
         prepared = {}
-        for key, entry in self._entries.items():
+        for key, entry in list(self._entries.items()):
             frozen = self._prepare(key).frozen
             if frozen is not None and frozen.comparison is not None:
                 prepared[entry.pool or key] = frozen.comparison.id  # a pool is one claim
         self.family.fix(prepared)
         self._launched = True
         for entry in self._entries.values():
-            if entry.frozen is not None:
+            if entry.frozen is not None and entry.name not in self._pools:
                 self._work.take(entry.plan, entry.frozen, self._look(entry))
 
     def _look(self, entry: Entry) -> int:
         """The planned look that a comparison is on its way to, or that decided it."""
         comparison = entry.ready().comparison
         assert comparison is not None
+        if not entry.plan.declaration.looks:
+            return 0
         taken = [look for look in self._ledger.looks.of(comparison.id) if look.position is not None]
-        last = max(len(entry.plan.declaration.looks) - 1, 0)
+        last = len(entry.plan.declaration.looks) - 1
         return next((look.position or 0 for look in taken if look.decided), min(len(taken), last))
 
     @property
@@ -249,7 +276,7 @@ class LeagueRun:
 
     # -------------------------------------------------------------- waiting
 
-    def result(self, case: str) -> ABResult:
+    def result(self, case: str) -> ABResult | FieldsResult:
         """Wait for a case's two arms and judge them. The first case that asks posts every arm of the plan.
 
         Raises:
@@ -265,6 +292,9 @@ class LeagueRun:
             EvalHarnessError: a configuration could not be prepared, or an arm came to nothing.
         """
         self._launch_all()
+        return self._pooled(case, PoolResult)
+
+    def _pooled(self, case: str, kind: type[PoolResult]) -> PoolResult:
         plan, played = self._pools[case], self._played_pool(case)
         cases = [one for one, _ in played]
 
@@ -273,7 +303,7 @@ class LeagueRun:
 
         alone, settle = self._handed_over(cases[0], case, judge)
         return concluded_pool(
-            plan, played, alone, settle, ledger=self._ledger, clock=self._clock, began=self._began
+            kind, plan, played, alone, settle, ledger=self._ledger, clock=self._clock, began=self._began
         )
 
     def _played_pool(self, case: str) -> list[tuple[Case, dict[str, list[Block]]]]:
@@ -288,7 +318,7 @@ class LeagueRun:
                 raise in_configuration(error, name) from None
         return played
 
-    def compare(self, name: str, plan: ComparisonPlan) -> ABResult:
+    def compare(self, name: str, plan: ComparisonPlan) -> ABResult | FieldsResult:
         """Play a comparison that is on no plan, now.
 
         Raises:
@@ -297,7 +327,11 @@ class LeagueRun:
         self.add(name, plan)
         return self._finished(self._prepare(name))
 
-    def _finished(self, entry: Entry) -> ABResult:
+    def _finished(self, entry: Entry) -> ABResult | FieldsResult:
+        if entry.name in self._pools:
+            result = self._pooled(entry.name, FieldsResult)
+            assert isinstance(result, FieldsResult)
+            return result
         case, blocks = self._played(entry)
         alone, settle = self._handed_over(case, entry.name, case.judge)
         return concluded(

@@ -15,6 +15,7 @@ from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.family import FamilyPlan, standing_of
 from pytest_evalharness.league.layouts import ArmRequest, comparison_plan
 from pytest_evalharness.league.plan import ComparisonPlan, tested_seat
+from pytest_evalharness.league.pool_result import FieldsResult
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.seats import Role
 from pytest_evalharness.league.session import LeagueSession
@@ -82,7 +83,7 @@ class Concluded:
 
     case: CaseReport
     exit_code: int
-    result: ABResult | None
+    result: ABResult | FieldsResult | None
 
 
 def conclude(session: LeagueSession, name: str) -> Concluded:
@@ -95,7 +96,7 @@ def conclude(session: LeagueSession, name: str) -> Concluded:
     Raises:
         UsageError: something that only the server could tell is wrong with what was asked.
     """
-    result: ABResult | None = None
+    result: ABResult | FieldsResult | None = None
     error: EvalHarnessError | None = None
     try:
         result = session.league.result(name)

@@ -156,18 +156,47 @@ def _roles(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
         )
 
 
+def across(fields: Mapping[str, Mapping[str, ArmRecord]]) -> list[Finding]:
+    """What keeps the outcomes of one comparison on several fields from being held against each other.
+
+    Args:
+        fields: what the games on each field left, by the field's name and by arm.
+    """
+    records = {f"{name}, {side}": told[side] for name, told in fields.items() for side in SIDES}
+    return [*_versions(records), *_drifted(records)]
+
+
 def _versions(records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
-    """One game in one version in both arms, and one meaning of a score; a version that is not told differs from none."""
-    games = {side: records[side].coworlds for side in SIDES}
-    versions = {side: sorted(records[side].versions) or games[side] for side in SIDES}
+    """One game in one version in all arms, and one meaning of a score; a version that is not told differs from none."""
+    games = {name: record.coworlds for name, record in records.items()}
+    versions = {name: sorted(record.versions) or games[name] for name, record in records.items()}
     names = {game.rpartition(" ")[0] for told in games.values() for game in told}
-    told_of = {version for side in SIDES for version in records[side].versions}
+    told_of = {version for record in records.values() for version in record.versions}
     if len(names) > 1 or len(told_of) > 1:
-        told = ", ".join(f"{side} {' and '.join(map(printable, told))}" for side, told in versions.items())
+        told = ", ".join(f"{name} {' and '.join(map(printable, told))}" for name, told in versions.items())
         yield Finding(Reason.VERSIONS, told)
-    regimes = disagreement({side: records[side].episodes for side in SIDES})
+    regimes = disagreement({name: record.episodes for name, record in records.items()})
     if regimes is not None:
         yield regimes
+
+
+def _drifted(records: Mapping[str, ArmRecord]) -> Iterable[Finding]:
+    """Settings that the server chose otherwise for some of the arms."""
+    seen: dict[str, Any] = {}
+    for name, record in records.items():
+        for episode in record_with_config(record)[:1]:
+            config = episode.config or {}
+            keys = _apart(config, seen) if seen else []
+            if keys:
+                yield Finding(Reason.CONFIG, f"{name} differs in {_some(keys)}", "", (episode.id,))
+                return
+            seen = seen or dict(config)
+
+
+def _apart(config: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """In which keys two effective configs differ, what the service fills in for each episode left aside."""
+    keys = {*config, *other} - _PER_EPISODE
+    return sorted(key for key in keys if config.get(key) != other.get(key))
 
 
 def _seeds(side: str, record: ArmRecord) -> Iterable[Finding]:
@@ -265,11 +294,7 @@ def _configs(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> Itera
         for episode in record_with_config(records[side]):
             config = episode.config or {}
             off = sorted(key for key, value in wanted.items() if config.get(key) != value)
-            drifted = sorted(
-                key
-                for key in set(config) | set(seen)
-                if seen and key not in _PER_EPISODE and config.get(key) != seen.get(key)
-            )
+            drifted = _apart(config, seen) if seen else []
             if off or drifted:
                 keys = ", ".join(printable(key) for key in (off or drifted)[:_NAMED])
                 yield Finding(Reason.CONFIG, f"{side}: {episode.id} differs in {keys}", side, (episode.id,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 _FIRST_LOOK, _LAST_LOOK = 0.02, 0.5
 _JOIN_SECONDS = 3.0
+
+
+class Revalidate(Protocol):
+    """Raises if a frozen field has changed; `begun` tells whether something of the comparison was posted already."""
+
+    def __call__(self, roster: Roster, *, begun: bool) -> None:
+        """See the class."""
 
 
 class Work:
@@ -56,7 +63,7 @@ class Work:
         notes: str,
         stop: threading.Event,
         on_wait: Callable[[], None],
-        revalidate: Callable[[Roster], None],
+        revalidate: Revalidate,
         budgets: Callable[[ComparisonPlan], Budgets],
         looks_deep: Callable[[], bool],
     ) -> None:
@@ -105,13 +112,15 @@ class Work:
         lease = self._ledger.acquire(block.block_id, session=self._run_id)
         if lease is None:
             return
+        assert frozen.comparison is not None
+        begun = self._ledger.progress.begun(frozen.comparison.id)
         context = Context(
             observatory=self._connect(),
             clock=self._clock,
             events=self._events,
             notes=self._notes,
             stop=self._stop,
-            revalidate=lambda: self._revalidate(frozen.roster),
+            revalidate=lambda: self._revalidate(frozen.roster, begun=begun),
             deep=None if self._looks_deep() else Context.deep,
         )
         driver = BlockDriver(context, lease, frozen.arms[side], self._budgets(plan))

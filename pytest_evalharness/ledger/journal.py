@@ -18,6 +18,7 @@ from pytest_evalharness.ledger.known import Known
 from pytest_evalharness.ledger.leases import Lease
 from pytest_evalharness.ledger.looks import Looks, note
 from pytest_evalharness.ledger.ownership import Liveness, Owner, ProcessLiveness
+from pytest_evalharness.ledger.progress import Progress
 from pytest_evalharness.ledger.proofs import Proofs
 from pytest_evalharness.ledger.questions import Questions, question_key
 from pytest_evalharness.ledger.records import (
@@ -52,6 +53,7 @@ class Ledger:
         questions: what was declared, and when.
         families: which claims are tested together.
         known: what a server answers once and for all.
+        progress: how far comparisons have come.
         proofs: what was found about the builds that are compared.
         runs: when each run began, and what it asked for.
         services: what each run's server said of itself.
@@ -66,6 +68,7 @@ class Ledger:
         self.questions = Questions(access)
         self.families = Families(access)
         self.known = Known(access)
+        self.progress = Progress(access)
         self.proofs = Proofs(access)
         self.runs = Runs(access)
         self.services = Services(access)
@@ -214,16 +217,6 @@ class Ledger:
         """All attempts at the question that a plan asks, under whatever declaration, oldest first."""
         sql = "SELECT comparison_id FROM comparisons WHERE question_key = ? ORDER BY created_at, attempt"
         return [self.comparison(row["comparison_id"]) for row in self._storage.read(sql, question_key(plan))]
-
-    def complete(self, comparison_id: str) -> bool:
-        """Whether everything that a comparison is judged by is here.
-
-        Every request has brought its results, or a planned look decided it with those that were posted.
-        """
-        states = {row["state"] for row in self._storage.read(_STATES, comparison_id)}
-        if states == {BlockState.CANCELLED, BlockState.FINISHED}:
-            return _decided(self._storage.read, comparison_id)
-        return states == {BlockState.FINISHED}
 
     def stop(self, comparison_id: str) -> int:
         """Cancel what a decided comparison has not posted, unless another one still needs it.
@@ -454,10 +447,9 @@ def extended_side(side: str, number: int) -> str:
     return f"{side}+{number + 1}"
 
 
-_STATES = "SELECT DISTINCT state FROM blocks JOIN comparison_arms USING (arm_key) WHERE comparison_id = ?"
 _UNNEEDED = """
 SELECT block_id FROM blocks WHERE state = 'planned' AND lease IS NULL
-AND arm_key IN (SELECT arm_key FROM comparison_arms WHERE comparison_id = ?)
+AND arm_key IN (SELECT arm_key FROM comparison_arms WHERE comparison_id = ? AND instr(side, '+') = 0)
 AND NOT EXISTS (
     SELECT 1 FROM comparison_arms AS other WHERE other.arm_key = blocks.arm_key
     AND NOT EXISTS (SELECT 1 FROM looks WHERE looks.comparison_id = other.comparison_id AND decided = 1)
@@ -471,9 +463,9 @@ def _verdict(row: sqlite3.Row) -> RecordedVerdict:
     )
 
 
-def _decided(rows: Callable[..., list[sqlite3.Row]], comparison_id: str) -> bool:
+def _decided(run: Run, comparison_id: str) -> bool:
     """Whether a planned look ended the comparison before everything was posted."""
-    return bool(rows("SELECT 1 FROM looks WHERE comparison_id = ? AND decided = 1", comparison_id))
+    return bool(run("SELECT 1 FROM looks WHERE comparison_id = ? AND decided = 1", comparison_id))
 
 
 def _blocks(run: Run, comparison_id: str) -> list[Block]:

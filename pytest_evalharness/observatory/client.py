@@ -24,6 +24,7 @@ from pytest_evalharness.observatory.models import (
     ContainerImage,
     Credits,
     Division,
+    EpisodeRow,
     ExperienceRequestDetail,
     Leaderboard,
     League,
@@ -304,6 +305,16 @@ class Observatory:
         ask = Asking(f"read the leaderboard of {named(division_id)}", not_done, absent=HIDDEN)
         path = f"/v2/divisions/{segment(division_id)}/leaderboard"
         return self._calls.maybe(path, Leaderboard, ask) or Leaderboard(entries=())
+
+    def round_episodes(
+        self, round_id: str, *, limit: int = 20, not_done: str = NOTHING_SUBMITTED
+    ) -> list[EpisodeRow]:
+        """The first `limit` games of a round, in the server's order; what each left is asked for by its id."""
+        ask = Asking(f"list the games of the round {named(round_id)}", not_done)
+        path = f"/v2/rounds/{segment(round_id)}/episode-requests"
+        for page in self._calls.pages(path, EpisodeRow, ask, limit=min(limit, _PAGE)):
+            return page[:limit]
+        return []
 
     # --- policies
 

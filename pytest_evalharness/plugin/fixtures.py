@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.league.layouts import ArmRequest
     from pytest_evalharness.league.plan import ComparisonPlan
     from pytest_evalharness.league.pool_plan import PoolPlan
-    from pytest_evalharness.league.pool_result import PoolResult
+    from pytest_evalharness.league.pool_result import FieldsResult, PoolResult
     from pytest_evalharness.league.provenance import Provenance
     from pytest_evalharness.league.result import ABResult
     from pytest_evalharness.league.roster import Roster
@@ -34,8 +34,10 @@ def evalharness_run(pytestconfig: pytest.Config) -> EvalSession:
 
 
 @pytest.fixture
-def ab(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> ABResult:
+def ab(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> ABResult | FieldsResult:
     """The marked case's comparison, finished and trusted. The first case that asks posts every arm of the plan.
+
+    One that was extended by a further field has each field as a stratum.
 
     Raises:
         EvalHarnessError: the comparison could not be had, or cannot be believed.
@@ -145,7 +147,9 @@ def arm() -> Callable[[dict[int, str]], ArmRequest]:
 
 
 @pytest.fixture
-def compare(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Callable[..., ABResult]:
+def compare(
+    request: pytest.FixtureRequest, evalharness_run: EvalSession
+) -> Callable[..., ABResult | FieldsResult]:
     """Play two described arms at the same moment and judge them.
 
     `compare(arm({0: "keeper:v2"}), arm({0: "keeper:v1"}), seat=0, claim="better").require()`
@@ -158,7 +162,7 @@ def compare(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Cal
         *,
         seat: int,
         **words: Any,
-    ) -> ABResult:
+    ) -> ABResult | FieldsResult:
         run = evalharness_run
         progress.ensure(request.config)
         signals.ensure(request.config)

@@ -85,7 +85,8 @@ def _decision(judgement: PooledJudgement, way: Pooled) -> str:
     if judgement.p_exact is not None:
         told = f"  exact p={judgement.p_exact:.2g}{told}"
     if judgement.rule is Rule.OVERLAP:
-        told += " at the overlap rule's level, not the declared rule's"
+        told += " at the overlap rule's level"
+        told += ", not the declared rule's" if judgement.declaration.rule is not Rule.OVERLAP else ""
     directed = judgement.verdict in (Verdict.BETTER, Verdict.WORSE)
     if directed and _spans_zero(way.ci):
         told += ", by the test: the interval, a little wider, just includes 0"

@@ -47,18 +47,22 @@ def require_enough(strata: int) -> None:
         raise ValueError(f"a pool takes at least {FEWEST_STRATA} configurations, got {strata}")
 
 
-def require_poolable(declaration: Declaration, strata: int) -> None:
+def require_poolable(declaration: Declaration, strata: int, *, looked: bool = False) -> None:
     """Check that a claim about several configurations can be judged at all.
 
     Args:
         declaration: The claim.
         strata: How many configurations there are.
+        looked: Whether results were looked at out of plan. The pooled test at the overlap rule's level decides then,
+            whatever rule was declared.
 
     Raises:
         ValueError: It cannot; the message says why and what to do.
     """
     require_enough(strata)
-    if declaration.rule is not Rule.SCORE:
+    if looked and not declaration.rule.decides:
+        raise ValueError(f"rule {declaration.rule.value!r} never decides, so there is nothing to pool")
+    if not looked and declaration.rule is not Rule.SCORE:
         raise ValueError(
             f"rule {declaration.rule.value!r} has no way to pool: rule must be 'score', whose pooled test is "
             "Cochran-Mantel-Haenszel; or make each configuration a comparison of its own"
@@ -118,8 +122,9 @@ def judge_pool(
     Raises:
         ValueError: The declaration cannot be pooled, or there are too few configurations.
     """
-    require_poolable(declaration, len(strata))
+    require_poolable(declaration, len(strata), looked=unplanned_looks > 0)
     rule, stretch = (Rule.OVERLAP, SQRT2) if unplanned_looks else (Rule.SCORE, 1.0)
+    declared, declaration = declaration, replace(declaration, rule=Rule.SCORE, looks=())
     counts = Strata.of([stratum.table for stratum in strata], declaration.effects, stretch)
     others = None if aa else others
     p_gate, p_adjusted = _p_values(counts, others)
@@ -146,7 +151,7 @@ def judge_pool(
         *_disagreement(declaration.effects, disagree),
     )
     return PooledJudgement(
-        declaration=declaration,
+        declaration=declared,
         strata=tuple(strata),
         verdict=verdict,
         decision=decision,

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pytest_evalharness.cli import main
+from pytest_evalharness.ledger.looks import Looks
 
 OPEN = """
 import pytest
@@ -121,3 +122,246 @@ def test_what_cannot_be_is_a_usage_error(project, runs, words, told):
     assert code == 4
     assert told in errors
     assert project.posted == 2
+
+
+# ------------------------------------------------------- what changed since
+
+
+GONE = "withdrawn=gantry:v4"
+
+
+def refused(runs, run_id, *words):
+    """An extension that is refused with what changed; what it said."""
+    code, out, errors = runs("extend", run_id, "--num", "6", *words)
+    assert code == 11
+    assert out == ""
+    assert "EVH218" in errors
+    assert "not done: nothing was written down and nothing was submitted" in errors
+    return errors
+
+
+def test_a_field_that_is_gone_is_named_and_a_new_stratum_is_offered(project, runs):
+    run_id = judged(project)
+    project.league.fault(GONE)
+    errors = refused(runs, run_id)
+    assert "identical set-up: gantry:v4 (" in errors
+    assert ") of its frozen field is no longer live" in errors
+    command = f"runs extend {run_id} --num 6 --new-stratum --case test_evals.py::test_open"
+    assert f"evalharness {command}: both arms play against the field as it is now" in errors
+    assert project.posted == 2
+    code, out, errors = runs(*command.removeprefix("runs ").split())
+    assert code in (0, 1, 10)
+    assert "6 games an arm against the field of " in errors
+    assert "a new stratum; this is a look, and it is counted" in errors
+    assert "A/B imposter: " in out
+    assert out.count("configuration  : field ") == 2
+    assert "CMH            : " in out
+    assert "at the overlap rule's level, not the declared rule's" in out
+    assert "1 unplanned; 2 configurations" in out
+    assert project.posted == 4
+
+
+@pytest.fixture
+def on_two_fields(project, runs):
+    """A comparison that was extended by a second field; the id of the run that judged both."""
+    run_id = judged(project)
+    project.league.fault(GONE)
+    code, _, errors = runs("extend", run_id, "--num", "6", "--new-stratum")
+    assert code in (0, 1, 10), errors
+    return max(path.name for path in (project.home / "runs").iterdir())
+
+
+def test_the_case_reads_both_fields_again_as_two_strata(project, on_two_fields):
+    project.cases(
+        OPEN.format(more="").replace(
+            "ab.require()",
+            "assert ab.candidate.requested == 16\n"
+            "    assert [seat.label for seat in ab.roster.opponents].count('gantry:v4') == 0\n"
+            "    assert len(ab.records['candidate'].games) == 16\n"
+            "    assert ab.arms['baseline'].episodes == 6\n"
+            "    ab.require()",
+        )
+    )
+    again = project.judge_here()
+    assert again.ret in (0, 1, 10), again.outlines
+    assert project.posted == 4
+    report = project.results()
+    (found,) = report["cases"][0]["results"]
+    judgement = found["judgement"]
+    assert judgement["rule"] == "overlap"
+    assert judgement["declaration"]["rule"] == "score"
+    assert judgement["unplanned_looks"] == 1
+    names = [stratum["name"] for stratum in judgement["strata"]]
+    assert [name[:9] for name in names] == ["field 1 (", "field 2 ("]
+    assert [stratum["candidate"]["requested"] for stratum in judgement["strata"]] == [10, 6]
+    first, second = (found["strata"][name]["roster"]["opponents"] for name in names)
+    assert {one["label"] for one in first} - {one["label"] for one in second} == {"gantry:v4"}
+    assert found["evidence_age_seconds"] is not None
+    folder = project.home / "runs" / report["run_id"]
+    for name in ("summary.md", "report.html"):
+        text = (folder / name).read_text()
+        assert all(one.partition(" (")[0] in text for one in names), name
+    properties = project.properties()[0]
+    assert properties["evalharness.kind"] == "A/B pool"
+    assert properties["evalharness.strata"].count("field ") == 2
+
+
+def test_more_games_go_to_the_latest_field_and_every_state_verifies(project, runs, on_two_fields):
+    code, out, _ = runs("extend", on_two_fields, "--num", "4")
+    assert code in (0, 1, 4, 10)
+    if code == 4:  # it could tell by now
+        assert project.posted == 4
+        return
+    assert "2 unplanned; 2 configurations" in out
+    newest = max(path.name for path in (project.home / "runs").iterdir())
+    for name in sorted(path.name for path in (project.home / "runs").iterdir()):
+        assert runs("export", name)[0] == 0
+        file = project.home / "runs" / name / "evidence.json"
+        assert main(["runs", "verify", str(file)]) == 0
+    content = json.loads((project.home / "runs" / newest / "evidence.json").read_text())
+    strata = content["comparisons"][0]["judgement"]["strata"]
+    assert [stratum["candidate"]["requested"] for stratum in strata] == [10, 10]
+    block = content["comparisons"][0]["blocks"]["candidate+1"][0]
+    for episode in block["evidence"]["episodes"]:
+        episode["results"]["win"] = [not won for won in episode["results"]["win"]]
+    forged = project.home / "forged.json"
+    forged.write_text(json.dumps(content))
+    assert main(["runs", "verify", str(forged)]) == 11
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("game-version=0.7.0", "the game was crewrift 0.6.2 (cow_"),
+        ("scoring=reward", "scores were 3/1/0 and are reward points now"),
+        ("withdrawn=keeper:v2", "nobody can seat keeper:v2 (the candidate) any more"),
+    ],
+)
+def test_what_no_field_makes_comparable_is_refused_even_as_a_new_stratum(project, runs, fault, told):
+    run_id = judged(project)
+    project.league.fault(fault)
+    for words in ((), ("--new-stratum",)):
+        errors = refused(runs, run_id, *words)
+        assert told in errors
+        assert "--new-stratum" not in errors
+    project.league.fault(GONE)
+    assert told in refused(runs, run_id, "--new-stratum")
+    assert project.posted == 2
+    code, out, _ = runs("show", run_id)
+    assert (code, out.count("A/B: INCONCLUSIVE")) == (0, 1)
+
+
+def test_nobody_chooses_another_field_while_the_frozen_one_is_there(project, runs):
+    run_id = judged(project)
+    code, _, errors = runs("extend", run_id, "--num", "6", "--new-stratum")
+    assert code == 4
+    assert "needs no new stratum: everybody of its frozen field is live" in errors
+    assert f"evalharness runs extend {run_id} --num 6: more games on the identical set-up" in errors
+    assert project.posted == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"pairing": "seed"}, "pairing 'seed' cannot be pooled"),
+        ({"claim": "separated"}, "claim 'separated' is read off one interval an arm"),
+        ({"rule": "bayes"}, "rule 'bayes' never decides"),
+    ],
+    ids=["pairs", "separated", "bayes"],
+)
+def test_what_cannot_be_pooled_is_offered_no_new_stratum(project, runs, more, why):
+    project.cases(
+        OPEN.format(more="".join(f", {key}={value!r}" for key, value in more.items())).replace(
+            'claim="better", claim', "claim"
+        )
+    )
+    assert project.judge_here().ret == 10
+    run_id = project.results()["run_id"]
+    before = project.league.posts
+    project.league.fault(GONE)
+    errors = refused(runs, run_id)
+    assert f"run its case with --eval-fresh; a further field is no way here: {why}" in errors
+    code, _, errors = runs("extend", run_id, "--num", "6", "--new-stratum")
+    assert code == 4
+    assert why in errors
+    assert project.league.posts == before
+
+
+@pytest.mark.parametrize(
+    ("more", "declared"),
+    [
+        ({"rule": "overlap"}, ""),
+        ({"rule": "always_valid"}, ", not the declared rule's"),
+        ({"rule": "exact"}, ", not the declared rule's"),
+        ({"rule": "group_sequential", "looks": [5, 10]}, ", not the declared rule's"),
+    ],
+    ids=["overlap", "always_valid", "exact", "group_sequential"],
+)
+def test_every_rule_that_decides_gives_way_to_the_pooled_test(project, runs, more, declared):
+    run_id = judged(project, **more)
+    before = project.league.posts
+    project.league.fault(GONE)
+    code, out, errors = runs("extend", run_id, "--num", "5", "--new-stratum")
+    assert code in (0, 1, 10), errors
+    assert f"at the overlap rule's level{declared}" in out
+    assert ("not the declared" in out) is bool(declared)
+    assert project.league.posts == before + 2
+    assert project.judge_here().ret == code
+    assert project.league.posts == before + 2
+
+
+# ------------------------------------------------------------ which attempt
+
+
+def test_the_attempt_that_was_named_is_extended_not_a_later_one(project, runs):
+    run_id = judged(project)
+    project.judge_here("--eval-fresh")
+    assert project.posted == 4
+    code, out, _ = runs("extend", run_id, "--num", "6")
+    assert code in (0, 1, 10)
+    assert "/16 vs " in out
+    assert project.posted == 6
+    shown = runs("show", run_id)[1]
+    assert "other attempt" in shown
+
+
+def test_planned_looks_that_are_left_come_first_under_the_declared_rule(project, runs, monkeypatch):
+    take = Looks.take
+
+    def dies(self, *args, **words):
+        take(self, *args, **words)
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(Looks, "take", dies)
+    project.cases(OPEN.format(more=", rule='group_sequential', looks=[5, 10]"))
+    assert project.judge_here().ret != 0
+    monkeypatch.setattr(Looks, "take", take)
+    assert project.posted == 2
+    run_id = max(path.name for path in (project.home / "runs").iterdir())
+    code, out, errors = runs("extend", run_id, "--num", "5")
+    assert code in (0, 1, 10)
+    assert "planned looks are left and played first, the declared group_sequential rule stays" in errors
+    assert "look 2 of 2" in out
+    assert "unplanned" not in out
+    assert project.posted == 4
+    if code == 10:
+        code, out, _ = runs("extend", run_id, "--num", "5")
+        assert "by the overlap rule, not the declared group_sequential" in out
+
+
+def test_all_chosen_comparisons_are_extended_or_none(project, runs):
+    project.cases(
+        OPEN.format(more="")
+        + OPEN.format(more=', opponents=["rival:v3"]')
+        .replace("test_open", "test_rival")
+        .replace("import pytest", "")
+    )
+    project.judge_here("--eval-multiplicity=none")
+    run_id = project.results()["run_id"]
+    before = project.league.posts
+    project.league.fault("withdrawn=rival:v3")
+    code, _, errors = runs("extend", run_id, "--num", "6")
+    assert code == 11
+    assert "rival:v3" in errors
+    assert project.league.posts == before
+    assert "unplanned" not in runs("show", run_id)[1]

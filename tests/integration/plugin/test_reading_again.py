@@ -52,10 +52,10 @@ def asked(league, play):
 
 
 @pytest.mark.parametrize("source", [FEW.format(more=""), POOL], ids=["comparison", "pool"])
-def test_a_hosted_league_is_asked_for_the_account_and_nothing_else(project, source):
+def test_a_hosted_league_is_asked_how_it_is_spoken_to_and_for_the_account_and_nothing_else(project, source):
     project.cases(source)
     first = project.judge_here()
-    assert asked(project.league, project.judge_here) == 1
+    assert asked(project.league, project.judge_here) == 2
     assert project.judge_here().ret == first.ret
     assert "read again" in said(project.judge_here())
 
@@ -65,7 +65,7 @@ def test_what_could_mean_something_else_by_now_is_resolved_again(project):
     for words in ({"candidate": "keeper-alias", "baseline": "keeper:v2"}, {"candidate": "rival:v3"}):
         project.cases(FEW.format(more=""))
         project.judge_here(**words)
-        assert asked(project.league, lambda words=words: project.judge_here(**words)) > 1
+        assert asked(project.league, lambda words=words: project.judge_here(**words)) > 2
     assert project.posted == 4
 
 
