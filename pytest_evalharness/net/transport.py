@@ -62,6 +62,14 @@ class _Call:
     content: bytes | None = None
 
 
+class _QuietHeaders(httpx.Headers):
+    """Headers that tools which print local variables may show: a token may stand in any of them."""
+
+    def __repr__(self) -> str:
+        """The names, no value."""
+        return f"Headers({', '.join(self.keys())})"
+
+
 def user_agent() -> str:
     """`pytest-evalharness/<version>`: the service's front refuses nameless clients."""
     try:
@@ -122,7 +130,7 @@ class Transport:
         self._patience = Patience()
         # Not a whole httpx client: it would keep cookies and look into redirects, and we want neither.
         self._carrier = carrier(self._base, os.environ if environ is None else environ, self._patience)
-        self._headers = httpx.Headers(
+        self._headers = _QuietHeaders(
             {
                 "User-Agent": user_agent(),
                 "Accept": "application/json, */*;q=0.5",
@@ -264,7 +272,7 @@ class Transport:
     def _once(self, call: _Call, until: Deadline) -> Answer:
         shown = f"{call.method} {harmless(self._base)}{harmless(call.path)}"
         left = max(0.001, until.remaining)
-        headers = httpx.Headers(self._headers)  # its repr hides the token, that of a dict would not
+        headers = _QuietHeaders(self._headers)
         if call.content is not None:
             headers["Content-Type"] = "application/json"
         timeout = httpx.Timeout(

@@ -111,7 +111,7 @@ class Observatory:
         self.server_root = self._endpoint.root
         self._clock = clock
         self._token = token
-        transport = self._endpoint.transport(Auth.BEARER.headers(token.reveal()))
+        transport = self._endpoint.transport(token, Auth.BEARER)
         self._calls = Calls(transport, Translator(self.server_root, token), on_remark)
         self._artifacts = ArtifactReader(self._calls)
         self._learnt = False
@@ -161,14 +161,12 @@ class Observatory:
             ServerUnreachable: nobody answers.
         """
         if not self._learnt:
-            secret = self._token.reveal()
             # In both headers: which of them the server takes is what it is about to tell.
-            both = {key: value for auth in Auth for key, value in auth.headers(secret).items()}
-            with self._endpoint.transport(both) as transport:
+            with self._endpoint.transport(self._token, *Auth) as transport:
                 dialect = describe(transport, self._calls.translator, not_done)
             if dialect.auth is not Auth.BEARER:
                 self._calls.transport.close()
-                self._calls.transport = self._endpoint.transport(dialect.auth.headers(secret))
+                self._calls.transport = self._endpoint.transport(self._token, dialect.auth)
             self._calls.dialect, self._learnt = dialect, True
         return self._calls.dialect
 

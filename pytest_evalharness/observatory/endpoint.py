@@ -12,7 +12,8 @@ from pytest_evalharness.errors import UsageError
 from pytest_evalharness.net import Limits, MakeCarrier, Pool, Transport
 from pytest_evalharness.net.transport import OnRetry
 from pytest_evalharness.observatory.calls import named
-from pytest_evalharness.observatory.credentials import NOTHING_SUBMITTED
+from pytest_evalharness.observatory.credentials import NOTHING_SUBMITTED, Token
+from pytest_evalharness.observatory.dialect import Auth
 
 
 class Endpoint:
@@ -43,8 +44,8 @@ class Endpoint:
         self._stop = stop
         self._carrier = carrier
 
-    def transport(self, headers: Mapping[str, str]) -> Transport:
-        """A transport that sends these headers with every request; close it at the end.
+    def transport(self, token: Token, *auths: Auth) -> Transport:
+        """A transport that sends the token with every request, in the header of each way given; close it at the end.
 
         Raises:
             UsageError: the address, or that of its proxy, cannot be used.
@@ -52,7 +53,8 @@ class Endpoint:
         try:
             return Transport(
                 f"{self.root}/observatory",
-                headers=headers,
+                # Made on the spot: tools that print local variables must not find it in one.
+                headers={key: value for auth in auths for key, value in auth.headers(token.reveal()).items()},
                 clock=self._clock,
                 rng=self._rng,
                 limits=self._limits,

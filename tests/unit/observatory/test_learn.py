@@ -300,3 +300,35 @@ def test_leaderboards_of_every_time(client, wire, board, scores):
 
 def test_a_server_without_leaderboards(client):
     assert client(routes={}).leaderboard("div_1").entries == ()
+
+
+# ----------------------------------------------------------------------------- secrets
+
+
+def frames_of(problem):
+    """Every local variable of a traceback, and of what led to it, as tools print them."""
+    while problem is not None:
+        trace = problem.__traceback__
+        while trace is not None:
+            if "pytest_evalharness" in trace.tb_frame.f_code.co_filename:
+                yield from (repr(value) for value in trace.tb_frame.f_locals.values())
+            trace = trace.tb_next
+        problem = problem.__cause__ or (None if problem.__suppress_context__ else problem.__context__)
+
+
+@pytest.mark.parametrize("status", [401, 503])
+def test_no_local_variable_shows_the_token_when_learning_fails(client, wire, status):
+    made = client(wire.reset if status == 503 else wire.reply({"detail": "no"}, status))
+    with pytest.raises((CredentialsRejected, ServerUnreachable)) as caught:
+        made.learn()
+    shown = list(frames_of(caught.value))
+    assert len(shown) > 3
+    assert not [text for text in shown if SECRET in text]
+
+
+def test_no_local_variable_shows_the_token_on_a_server_with_the_old_header(old, wire):
+    made = old(**{"/whoami": wire.reply({"detail": "no"}, 401)})
+    with pytest.raises(CredentialsRejected) as caught:
+        made.whoami()
+    assert not [text for text in frames_of(caught.value) if SECRET in text]
+    assert SECRET not in repr(vars(made._calls.transport))
