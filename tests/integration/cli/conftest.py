@@ -41,7 +41,22 @@ def policy(label):
     )
 
 
-def finish(ledger, comparison):
+def played(scores):
+    """What a request with one game of these scores left; seat 0 has won."""
+    results = {
+        "scores": scores,
+        "win": [True] + [False] * 7,
+        "imposter": [0] * 7 + [1],
+        "crew": [1] * 7 + [0],
+    }
+    episode = {
+        "id": "ereq_1", "status": "completed", "error_type": None, "seed": None, "participants": [], "config": None,
+        "results": results,
+    }  # fmt: skip
+    return {**_EVIDENCE, "episodes": [episode]}
+
+
+def finish(ledger, comparison, evidence=_EVIDENCE):
     for key in comparison.arms.values():
         for block in ledger.blocks(key):
             lease = ledger.acquire(block.block_id)
@@ -49,7 +64,7 @@ def finish(ledger, comparison):
                 with lease:
                     lease.begin_post()
                     lease.posted(f"xreq_{block.block_id}")
-                    lease.finish(_EVIDENCE)
+                    lease.finish(evidence)
 
 
 class Book:
@@ -77,14 +92,14 @@ class Book:
                 write(ledger, run)
         return run
 
-    def one(self, case, wins=None, *, trust=(), fresh=False, field_of=None, **words):
-        """A comparison; without wins it is posted and not judged."""
+    def one(self, case, wins=None, *, trust=(), fresh=False, field_of=None, scores=None, **words):
+        """A comparison; without wins it is posted and not judged. Its requests have no game, or one of these scores."""
         plan = self.plan(**words)
 
         def write(ledger, run):
             told = self._open(ledger, run, case, plan, [plan], fresh=fresh, field_of=field_of)
             if wins is not None:
-                finish(ledger, told)
+                finish(ledger, told, _EVIDENCE if scores is None else played(scores))
                 arms = [ArmEvidence(plan.label(side), won, 30) for side, won in zip(SIDES, wins, strict=True)]
                 ledger.record_verdict(
                     told.id, run, judge(plan.declaration, *arms, trust, aa=plan.aa).to_json()

@@ -40,6 +40,31 @@ def test_exit_codes(book, command, wins, code, word):
     assert f": {word}, " in out.splitlines()[0]
 
 
+# ------------------------------------------------------------ one score regime
+
+POINTS, OUTCOMES = [108, 7, 6, 8, 8, 3, 5, 20], [1, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_games_of_two_score_regimes_are_never_pooled(book, command):
+    """One run before the service changed what a score means, one after it."""
+    book.run("run-1", book.one("t.py::test_crew", (22, 13), scores=POINTS))
+    book.run("run-2", book.one("t.py::test_imposter", (20, 12), seat=2, scores=OUTCOMES))
+    code, out, _ = command("pool", "run-1", "run-2")
+    assert code == 11
+    assert (
+        "scores do not mean the same: t.py::test_crew by reward points, t.py::test_imposter by 1/0 or 3/1/0"
+        in out
+    )
+    assert " pp" not in out
+
+
+@pytest.mark.parametrize("scores", [POINTS, OUTCOMES])
+def test_games_of_one_regime_are(book, command, scores):
+    book.run("run-1", book.one("t.py::test_crew", (22, 13), scores=scores))
+    book.run("run-2", book.one("t.py::test_imposter", (20, 12), seat=2, scores=scores))
+    assert command("pool", "run-1", "run-2")[0] == 0
+
+
 # ------------------------------------------------------------- all, or none
 
 
