@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.report.rows import SIDES
 
 _WIDE = 400
 _MOST_FILES = 200
@@ -59,7 +60,9 @@ def evidence(result: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     found = [
         (side, printable(arm["label"]), printable(seen["source"]), printable(seen["text"], _WIDE))
         for _, builds in _told(result)
-        for side, arm in builds["arms"].items()
+        for side, arm in (
+            (side, builds["arms"][side]) for side in SIDES
+        )  # a file that is read again sorts them
         for seen in arm["evidence"]
     ]
     return list(dict.fromkeys(found))

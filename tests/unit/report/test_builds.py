@@ -1,7 +1,10 @@
 """What reports say of the builds: one sentence, every doubt, and all evidence on the page, whatever strangers wrote into it."""
 
+import json
+
 import pytest
 
+from pytest_evalharness.base.files import readable_json
 from pytest_evalharness.report import builds, html, terminal
 from pytest_evalharness.report.checks import checks
 from pytest_evalharness.report.junit import properties
@@ -73,7 +76,7 @@ def test_a_pool_tells_each_sentence_and_doubt_once_and_its_weakest_configuration
 
 def test_the_page_has_all_evidence_and_the_files(told):
     result = told(files=["bot/crew.py"], notes=["1 file differs"])
-    view = comparison(result, 0)
+    view = comparison(json.loads(readable_json(result)), 0)
     assert view.builds == (
         ("candidate", "keeper:v2", "server", "image digest of keeper:v2"),
         ("baseline", "keeper:v1", "server", "image digest of keeper:v1"),
