@@ -123,6 +123,14 @@ def test_a_web_page_in_its_place(project):
 # ------------------------------------------------------------------ no cancel
 
 
+def test_a_wedged_arm_that_cannot_be_cancelled_is_said_to_go_on(old):
+    old.league.fault("wedged-seat=0:keeper:v2")
+    result = old.judge_here("--eval-stall-grace=0.5")
+    assert result.ret == 11
+    assert "the candidate arm" in told(result)
+    assert "the request could not be cancelled and goes on" in told(result)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_what_cannot_be_cancelled_goes_on_and_is_said_to(old, workers, capfd):
