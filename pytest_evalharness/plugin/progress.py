@@ -1,9 +1,15 @@
-"""Progress as whole lines: from the waiting case in a serial run, from a thread on an xdist controller."""
+"""Progress as whole lines: from the waiting case in a serial run, from a thread on an xdist controller.
+
+On a terminal a serial run tells counts that move in one line, which is updated in place and gone when pytest goes on.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,20 +25,27 @@ _TAIL_SECONDS = 0.2
 
 
 class Progress:
-    """Reads a run's events and prints them."""
+    """Reads a run's events and prints them.
 
-    def __init__(self, config: pytest.Config, run: EvalSession) -> None:
+    Args:
+        config: of the process that prints.
+        run: whose events.
+        live: whether one line may be updated in place.
+    """
+
+    def __init__(self, config: pytest.Config, run: EvalSession, *, live: bool) -> None:
         from pytest_evalharness.base.events import EventReader
-        from pytest_evalharness.report.progress import Narrator
+        from pytest_evalharness.report.progress import Narrator, Standings
 
         self.config = config
         self.run = run
         self.reader = EventReader(run.events.path)
         verbose = getattr(config.option, "verbose", 0)  # absent under -p no:terminal
-        reporter = self._reporter
         self._narrator = Narrator(
-            quiet=max(0, -verbose), interactive=reporter is not None and bool(reporter.isatty)
+            quiet=max(0, -verbose), interactive=_on_a_terminal(self._reporter), counts=not live
         )
+        self._standings = Standings() if live else None
+        self._drawn = 0
         self._seen: list[dict[str, Any]] = []
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -53,6 +66,7 @@ class Progress:
         if self._thread is not None:
             self._thread.join(2.0)
         self.show()
+        self.clear()
 
     def show(self) -> None:
         """Print what is new."""
@@ -60,8 +74,24 @@ class Progress:
             events = list(self.reader.new())
             lines = list(self._narrator.lines(events, time.monotonic()))
             self._note(events)
-        if lines:
+        if lines or (events and self._standings is not None):
             self._print(lines)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self) -> None:
+        """A phase of a case is over: pytest is about to say so."""
+        self.clear()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_exception_interact(self) -> None:
+        """A debugger may be about to take over the terminal."""
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the updated line away, so that pytest goes on in an empty one."""
+        if self._drawn:
+            with self._outside_capture():
+                self._draw("")
 
     def still_running(self) -> tuple[str, ...]:
         """The requests that were posted and that the same command goes on with; after a wedge it does not."""
@@ -78,6 +108,8 @@ class Progress:
                 self.run.notices.append(str(event["text"]))
             elif event.get("kind") == "service" and self.run.service is None:
                 self.run.service = event["service"]
+            if self._standings is not None:
+                self._standings.note(event)
 
     @property
     def _reporter(self) -> TerminalReporter | None:
@@ -88,21 +120,77 @@ class Progress:
         reporter = self._reporter
         if reporter is None:
             return
-        capture: CaptureManager | None = self.config.pluginmanager.get_plugin("capturemanager")
-        if capture is not None and self._thread is None:
-            with capture.global_and_fixture_disabled():
-                _write(reporter, lines)
-        else:
+        with self._outside_capture():
+            self._draw("")
             _write(reporter, lines)
+            standings = self._standings.line if self._standings is not None else ""
+            if standings:
+                _on_a_new_line(reporter)
+                self._draw(f"{_PREFIX}{standings}")
+
+    def _outside_capture(self) -> AbstractContextManager[None]:
+        capture: CaptureManager | None = self.config.pluginmanager.get_plugin("capturemanager")
+        if capture is None or self._thread is not None:
+            return nullcontext()
+        return capture.global_and_fixture_disabled()
+
+    def _draw(self, text: str) -> None:
+        """Replace the updated line, past pytest's reporter, which must not count its columns; an empty text erases it."""
+        from pytest_evalharness.base.columns import columns, fitted
+
+        if not text and not self._drawn:
+            return
+        width = (
+            self.config.get_terminal_writer().fullwidth - 1
+        )  # in the last column a terminal may begin a new line
+        shown = fitted(_sayable(text), width)
+        blanks = min(self._drawn, width) - columns(shown)
+        back = "\r" if not shown else ""
+        sys.stdout.write(f"\r{shown}{' ' * blanks}{back}")
+        sys.stdout.flush()
+        self._drawn = columns(shown)
+
+
+_PREFIX = "evalharness: "
 
 
 def _write(reporter: TerminalReporter, lines: list[str]) -> None:
+    from pytest_evalharness.base.columns import wrapped
+
+    width = reporter._tw.fullwidth if _on_a_terminal(reporter) else sys.maxsize  # noqa: SLF001
     for text in lines:
-        reporter.ensure_newline()
-        if reporter._tw.width_of_current_line:  # noqa: SLF001 - under xdist the dots belong to no file
-            reporter.write_line("")
-        reporter.write_line(f"evalharness: {text}")
+        _on_a_new_line(reporter)
+        for piece in wrapped(f"{_PREFIX}{text}", width):
+            reporter.write_line(piece)
     reporter.flush()
+
+
+def _on_a_new_line(reporter: TerminalReporter) -> None:
+    reporter.ensure_newline()
+    if reporter._tw.width_of_current_line:  # noqa: SLF001 - under xdist the dots belong to no file
+        reporter.write_line("")
+
+
+def _on_a_terminal(reporter: TerminalReporter | None) -> bool:
+    return reporter is not None and bool(reporter.isatty)
+
+
+def _sayable(text: str) -> str:
+    """A text that standard output can encode."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _can_update(config: pytest.Config) -> bool:
+    """Whether a line can be updated in place, and nobody else writes into it meanwhile."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    return (
+        _on_a_terminal(reporter)
+        and os.environ.get("TERM") != "dumb"
+        and config.option.verbose >= 0
+        and config.getoption("capture") != "no"
+        and not config.getini("log_cli")
+    )
 
 
 _PROGRESS = pytest.StashKey[Progress]()
@@ -122,7 +210,10 @@ def ensure(config: pytest.Config) -> None:
 def start(config: pytest.Config, *, threaded: bool) -> Progress:
     """Show this run's progress from now on."""
     run = session_of(config)
-    shown = config.stash[_PROGRESS] = Progress(config, run)
+    live = not threaded and _can_update(config)
+    shown = config.stash[_PROGRESS] = Progress(config, run, live=live)
+    if live:
+        config.pluginmanager.register(shown, "evalharness-progress")
     if threaded:
         shown.follow()
     else:

@@ -142,21 +142,34 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     from pytest_evalharness.report import terminal
 
     terminalreporter.section(f"evalharness: {printable(report.server)}")
-    for tone, text in terminal.lines(report):
-        terminalreporter.write_line(text, **_COLOURS[tone])
+    verbose = config.option.verbose
+    for tone, text in terminal.lines(report, verbose):
+        _write(terminalreporter, text, **_COLOURS[tone])
     if report.missing:
-        terminalreporter.write_line(str(_missing(report)), red=True)
+        for line in str(_missing(report)).split("\n"):
+            _write(terminalreporter, line, red=True)
     unwritten = config.stash.get(_UNWRITTEN, "")
     if unwritten:
-        terminalreporter.write_line(unwritten, red=True)
-    else:
+        _write(terminalreporter, unwritten, red=True)
+    elif verbose > terminal.SILENT:
         no_page = config.stash.get(_NO_PAGE, "")
-        files = f"files: {printable(relative(run.folder, config), _WIDE)}"
-        terminalreporter.write_line(f"{files} ({no_page})" if no_page else files)
+        files = f"files: {relative(run.folder, config)}"
+        _write(terminalreporter, f"{files} ({no_page})" if no_page else files)
     for result in _worth_telling(terminalreporter, config):
         terminalreporter.write_line("")
         for line in result.split("\n"):
-            terminalreporter.write_line(printable(line, _WIDE))
+            _write(terminalreporter, line)
+
+
+def _write(reporter: TerminalReporter, text: str, **markup: bool) -> None:
+    """Write a line, on a terminal broken at blanks; a file or a log gets it whole."""
+    from pytest_evalharness.base.columns import wrapped
+    from pytest_evalharness.base.text import printable
+
+    line = printable(text, _WIDE)
+    pieces = wrapped(line, reporter._tw.fullwidth) if reporter.isatty else [line]  # noqa: SLF001
+    for piece in pieces:
+        reporter.write_line(piece, **markup)
 
 
 def _missing(report: Report) -> ReportsMissing:

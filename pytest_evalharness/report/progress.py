@@ -34,6 +34,8 @@ _SHARES = 4
 _EVERY_TERMINAL = 2.0
 _EVERY_LOG = 30.0
 _SILENT = 2
+_OVER = ("completed", "failed", "cancelled")
+_MOVING = frozenset({"progress", "ended"})
 
 
 class Crowds:
@@ -66,10 +68,12 @@ class Narrator:
     Args:
         quiet: 0 tells everything, 1 changes of state only, 2 nothing.
         interactive: whether a terminal shows the lines: a log gets fewer of them.
+        counts: whether counts that move are told; not where `Standings` shows them.
     """
 
-    def __init__(self, *, quiet: int = 0, interactive: bool = False) -> None:
+    def __init__(self, *, quiet: int = 0, interactive: bool = False, counts: bool = True) -> None:
         self._quiet = quiet
+        self._untold = frozenset() if counts else _MOVING
         self._pause = _EVERY_TERMINAL if interactive else _EVERY_LOG
         self._crowds = Crowds()
         self._last: dict[str, float] = {}
@@ -82,6 +86,8 @@ class Narrator:
             now: seconds on a clock that never jumps.
         """
         for event in events:
+            if event.get("what") in self._untold and not is_change(event):
+                continue
             if self._crowds.wanted(event) and self._wanted(event, now):
                 text = line(event)
                 if text:
@@ -103,6 +109,50 @@ class Narrator:
             return False
         self._last[key] = now
         return True
+
+
+class Standings:
+    """How far all arms are, in one line for a terminal that can replace it."""
+
+    def __init__(self) -> None:
+        self._arms: dict[str, dict[str, tuple[int, int]]] = {}
+        self._open: set[str] = set()
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        """Take an event in: the games of an arm's request, or of an arm of many how many requests have ended."""
+        what = event.get("what")
+        if event.get("kind") != "arm" or _of_many(event):
+            return
+        name = str(event.get("block", event.get("key")))
+        counted = self._arms.setdefault(f"{event.get('side')} {printable(event.get('label', ''))}", {})
+        if what in {"progress", "ended"}:
+            done, total = counted[name] = _done(event)
+            (self._open.add if done < total else self._open.discard)(name)
+        elif what in {"finished", "refused", "abandoned", "wedged"}:
+            self._open.discard(name)
+            if what == "finished" and name in counted:
+                counted[name] = counted[name][1], counted[name][1]
+
+    @property
+    def line(self) -> str:
+        """`candidate keeper:v2 4 of 30, baseline keeper:v1 7 of 30`; empty while no arm is under way."""
+        if not self._open:
+            return ""
+        told = []
+        for who, counted in sorted(self._arms.items(), reverse=True):  # candidates before baselines
+            done, total = (
+                (sum(numbers) for numbers in zip(*counted.values(), strict=True)) if counted else (0, 0)
+            )
+            told += [f"{who} {done} of {total}"] if total else []
+        return ", ".join(told)
+
+
+def _done(event: Mapping[str, Any]) -> tuple[int, int]:
+    """How much of an arm has ended, and how much there is of it."""
+    counts, total = event.get("counts"), int(event.get("total", 0))
+    if not isinstance(counts, dict):
+        return int(event.get("done", 0)), total
+    return sum(int(counts.get(word, 0)) for word in _OVER), total
 
 
 def _of_many(event: Mapping[str, Any]) -> bool:
@@ -141,7 +191,7 @@ def _counts(event: Mapping[str, Any]) -> str:
     total = event.get("total", 0)
     if not isinstance(counts, dict):
         return f"{total} episodes"
-    done = sum(int(counts.get(word, 0)) for word in ("completed", "failed", "cancelled"))
+    done = sum(int(counts.get(word, 0)) for word in _OVER)
     rest = ", ".join(
         f"{number} {printable(word)}" for word, number in sorted(counts.items()) if word != "completed"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from pytest_evalharness.base.text import printable
@@ -16,15 +17,25 @@ from pytest_evalharness.report.model import (
 )
 
 _WIDE = 300
+SILENT = -2
 _TONES = {success.State.OK: "plain", success.State.NOT: "bad", success.State.UNKNOWN: "unsure"}
 
 
-def lines(report: Report) -> Iterator[tuple[str, str]]:
-    """Pairs of a tone (`good`, `bad`, `unsure`, `plain`) and a line."""
+def lines(report: Report, verbose: int = 1) -> Iterator[tuple[str, str]]:
+    """Pairs of a tone (`good`, `bad`, `unsure`, `plain`) and a line.
+
+    Args:
+        report: the run.
+        verbose: 1 tells the details of every case, 0 of those that did not pass; -1 leaves them out, and -2 everything that
+            does not change what the verdicts are worth.
+    """
+    names = Counter(result["name"] for case in report.cases for result in case.results)
     for case in report.cases:
-        yield from _case(case)
-    yield from beside(report)
-    if any(case.results for case in report.cases):
+        yield from _case(case, verbose, alike=any(names[result["name"]] > 1 for result in case.results))
+    for tone, text in beside(report):
+        if verbose > SILENT or tone != "plain":
+            yield tone, text
+    if verbose > SILENT and any(case.results for case in report.cases):
         yield "plain", f"each difference is {SCOPE}"
     yield report.tone, f"exit {report.exit_code}: {report.exit_words}"
 
@@ -56,19 +67,40 @@ def success_lines(check: success.SuccessCheck) -> Iterator[tuple[str, str]]:
         yield _TONES[point.state], f"  {point}"
 
 
-def _case(case: CaseReport) -> Iterator[tuple[str, str]]:
+def _case(case: CaseReport, verbose: int, *, alike: bool) -> Iterator[tuple[str, str]]:
+    """A line for each verdict; under it what must be known beside it, and the details that are wanted."""
     tone = {"passed": "good", "inconclusive": "unsure", "skipped": "plain"}.get(case.outcome, "bad")
+    nodeid = printable(case.nodeid, _WIDE)
+    short = verbose <= SILENT or (verbose <= 0 and case.outcome == "passed")
+    whose = f" ({nodeid})" if short and (alike or not case.results) else ""
     for headline in case.headlines:
-        yield tone, f"{case.outcome.upper():<13} {printable(headline, _WIDE)}"
-    yield "plain", f"{'':<13} {printable(case.nodeid, _WIDE)}"
+        yield tone, f"{case.outcome.upper():<13} {printable(headline, _WIDE)}{whose}"
+    if not short:
+        yield "plain", f"{'':<13} {nodeid}"
+    if verbose > SILENT:
+        for shade, text in (*_details(case, whole=verbose >= 0 and not short), *_doubts(case, short=short)):
+            yield shade, f"{'':<13} {text}"
+
+
+def _details(case: CaseReport, *, whole: bool) -> Iterator[tuple[str, str]]:
+    """What must be known beside a case's verdicts; as a whole with configurations, builds and the success check."""
     for result in case.results:
-        if result["judgement"]["verdict"] != "untrustworthy":
+        if whole and result["judgement"]["verdict"] != "untrustworthy":
             for stratum in result["judgement"].get("strata", ()):
-                yield "plain", f"{'':<13} configuration {printable(stratum_counts(stratum), _WIDE)}"
-        for sentence in builds.sentences(result):
-            yield "plain", f"{'':<13} builds {printable(sentence, _WIDE)}"
+                yield "plain", f"configuration {printable(stratum_counts(stratum), _WIDE)}"
+        if whole:
+            for sentence in builds.sentences(result):
+                yield "plain", f"builds {printable(sentence, _WIDE)}"
         for remark in remarks(result):
-            yield "plain", f"{'':<13} {printable(remark, _WIDE)}"
-    for check in success.of_case(case):
-        for shade, line in success_lines(check):
-            yield shade, f"{'':<13} {line}"
+            yield "plain", printable(remark, _WIDE)
+    if whole:
+        for check in success.of_case(case):
+            yield from success_lines(check)
+
+
+def _doubts(case: CaseReport, *, short: bool) -> Iterator[tuple[str, str]]:
+    """A line for each success check that failed, where its points are not told."""
+    for check in success.of_case(case) if short else ():
+        failed = [point.name for point in check.points if point.state is success.State.NOT]
+        if failed:
+            yield "unsure", f"success check: {', '.join(failed)} not ok (-v tells why)"

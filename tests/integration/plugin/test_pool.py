@@ -101,7 +101,7 @@ def test_a_pool_that_nobody_looked_at_is_no_pass(project):
 
 @SERIAL_AND_WORKERS
 def test_it_is_one_result_with_its_configurations(project, workers):
-    result = project.cases(POOL).judge_here(*workers)
+    result = project.cases(POOL).judge_here("-v", *workers)
     assert result.ret == 0, said(result)
     assert project.posted == 4
     result.stdout.fnmatch_lines(

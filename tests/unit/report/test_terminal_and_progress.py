@@ -90,6 +90,69 @@ def test_every_comparison_of_a_case_has_its_line(report, case, compared):
     assert "attempt 2" in told[3]
 
 
+def shown(whole, verbose):
+    return [text for _, text in lines(whole, verbose)]
+
+
+def test_what_passed_is_one_line_and_what_did_not_has_its_details(report, case, compared):
+    passed = case(compared(), nodeid="a.py::good")
+    failed = case(compared((6, 17), name="A/B imposter"), nodeid="a.py::bad", outcome="failed")
+    whole = report(passed, failed, exit_code=1, notices=("a notice",), service={"words": "spoken to"})
+    told = shown(whole, 0)
+    assert told[0] == f"PASSED        {compared()['headline']}"
+    assert told[1].startswith("FAILED        A/B crew: WORSE")
+    assert told[2] == f"{'':14}a.py::bad"
+    assert told[3].strip().startswith("success check")
+    assert "note: a notice" in told
+    assert sum("success check" in text for text in told) == 1
+    assert sum("success check" in text for text in shown(whole, 1)) == 2
+    assert f"{'':14}a.py::good" in shown(whole, 1)
+    quiet = shown(whole, -1)
+    assert quiet[:3] == told[:3]
+    assert not any("success check" in text for text in quiet)
+
+
+def test_what_must_be_known_beside_a_verdict_is_told_of_what_passed_too(report, case, compared):
+    again = case(compared(evidence_age_seconds=60.0, attempt=2, earlier=["worse (attempt 1)"]))
+    for verbose in (-1, 0, 1):
+        told = shown(report(again), verbose)
+        assert any("read again, 60 s old" in text or "read again, 1 min" in text for text in told)
+        assert any("attempt 2, a further look" in text for text in told)
+
+
+def test_two_quiet_signs_leave_the_verdicts_and_what_spoils_them(report, case, compared):
+    whole = report(
+        case(compared(), nodeid="a.py::one"),
+        case(nodeid="a.py::two", outcome="error", message="it broke\nbadly"),
+        exit_code=11,
+        notices=("a notice",),
+        service={"words": "spoken to"},
+        missing=("a.py::three",),
+        still_running=("candidate a:v1 xreq_1",),
+    )
+    assert shown(whole, -2) == [
+        f"PASSED        {compared()['headline']}",
+        "ERROR         it broke (a.py::two)",
+        "a.py::three: collected, and never reported",
+        "still running on the server: candidate a:v1 xreq_1",
+        "nothing is lost and nothing is posted twice: the same command goes on with these requests",
+        f"exit 11: {whole.exit_words}",
+    ]
+
+
+def test_a_pass_with_a_point_that_is_not_ok_says_so(report, case, compared):
+    whole = report(case(compared((15, 17), claim="not_worse")))
+    doubt = f"{'':14}success check: enough games not ok (-v tells why)"
+    assert shown(whole, 0)[1] == doubt
+    assert doubt not in shown(whole, 1)
+    assert any("4 not ok  enough games" in text for text in shown(whole, 1))
+
+
+def test_cases_that_have_one_name_are_told_apart(report, case, compared):
+    whole = report(case(compared(), nodeid="a.py::test[1]"), case(compared(), nodeid="a.py::test[2]"))
+    assert [text.rpartition("(")[2] for text in shown(whole, 0)[:2]] == ["a.py::test[1])", "a.py::test[2])"]
+
+
 def test_what_never_reported_is_bad(report):
     assert ("bad", "evals/x.py::y: collected, and never reported") in lines(
         report(missing=("evals/x.py::y",))
@@ -241,6 +304,58 @@ def test_a_terminal_is_told_a_moving_count_more_often_than_a_log(interactive, se
 def test_how_quiet_it_is(quiet, count):
     events = [event("posted"), counted(3), event("outage"), event("finished"), {"kind": "case"}]
     assert len(list(Narrator(quiet=quiet).lines(events, 0.0))) == count
+
+
+def test_counts_that_the_updated_line_shows_are_told_once_they_are_all():
+    narrator = Narrator(counts=False)
+    events = [event("posted"), counted(3), event("outage"), ended(3), ended(30), event("finished")]
+    assert len(list(narrator.lines(events, 0.0))) == 4
+
+
+# ------------------------------------------------------------- the updated line
+
+
+def standing(*events):
+    standings = progress.Standings()
+    for one in events:
+        standings.note(one)
+    return standings.line
+
+
+def moved(side, label, key, done, total=30):
+    counts = {"completed": done, "running": total - done}
+    return {**event("progress", counts=counts, total=total, key=key), "side": side, "label": label}
+
+
+def test_the_updated_line_has_every_arm_that_is_under_way():
+    b, c = moved("baseline", "a:v1", "k1", 4), moved("candidate", "a:v2", "k2", 7)
+    assert standing(b, c) == "candidate a:v2 7 of 30, baseline a:v1 4 of 30"
+    assert (
+        standing(b, c, moved("candidate", "a:v2", "k3", 1)) == "candidate a:v2 8 of 60, baseline a:v1 4 of 30"
+    )
+
+
+def test_what_has_ended_counts_until_everything_has():
+    c, other = moved("candidate", "a:v2", "k2", 7), moved("candidate", "a:v2", "k3", 9)
+    over = {**c, "what": "finished"}
+    assert standing(c, over) == ""
+    assert standing(c, other, over) == "candidate a:v2 39 of 60"
+    assert standing(c, moved("candidate", "a:v2", "k2", 30)) == ""
+    for what in ("refused", "abandoned", "wedged"):
+        assert standing(c, {**c, "what": what}) == ""
+    assert standing() == standing({"kind": "case"}, event("posted")) == ""
+
+
+def test_an_arm_of_many_requests_counts_its_pairs():
+    assert standing(one_of_many("posted", 1), ended(12)) == "candidate keeper:v2 12 of 30"
+    assert standing(ended(12), one_of_many("progress", 3, counts={"completed": 1}, total=1)).endswith(
+        "12 of 30"
+    )
+    assert standing(ended(30)) == ""
+
+
+def test_the_updated_line_is_printable():
+    assert standing({**moved("candidate", HOSTILE, "k", 1)}).isprintable()
 
 
 # ---------------------------------------------------- arms of many requests
