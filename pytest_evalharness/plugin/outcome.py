@@ -291,11 +291,11 @@ def settle(status: int, tally: Tally, policy: str, *, stopped: bool = False) -> 
     left = tally.collected - tally.reported
     if status == pytest.ExitCode.INTERRUPTED:
         tally.unfinished = sorted(left)
-    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        return status
-    if stopped:
+    elif stopped:
         tally.unfinished = sorted(left - tally.started)
     tally.missing = sorted(left.difference(tally.unfinished))
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return status
     if tally.failed:
         return int(pytest.ExitCode.TESTS_FAILED)
     if tally.untrustworthy or (status == pytest.ExitCode.OK and tally.missing):

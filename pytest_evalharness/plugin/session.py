@@ -97,5 +97,5 @@ def relative(path: Path, config: pytest.Config) -> str:
 
 
 def plain(value: Any) -> str:
-    """A value as an exact `str`: anything else may not survive the way from a worker."""
-    return "" if value is None else str(value)[:]
+    """A value as an exact `str` of real characters: anything else may not survive the way from a worker."""
+    return "" if value is None else str(value).encode("utf-8", "backslashreplace").decode()

@@ -117,9 +117,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         shown.finish()
     if not tally_of(config).collected and not config.stash[_COLLECTOR].cases():
         return
-    report = config.stash[_REPORT] = build(config, run, int(session.exitstatus))
+    write_files(config, run, build(config, run, int(session.exitstatus)))
+
+
+def write_files(config: pytest.Config, run: EvalSession, report: Report) -> None:
+    """Make this the report of the run; that it cannot be written is told, and no reason to fail."""
     from pytest_evalharness.report import folder
 
+    config.stash[_REPORT] = report
     try:
         config.stash[_NO_PAGE] = folder.write(run.folder, report)
     except OSError as problem:
@@ -129,6 +134,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
     """The verdict section."""
+    write_section(terminalreporter, config)
+
+
+def write_section(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    """Write the verdict section, if there is anything to say."""
     tally = tally_of(config)
     if tally.usage:
         terminalreporter.section("evalharness", red=True)
@@ -173,8 +183,10 @@ def _write(reporter: TerminalReporter, text: str, **markup: bool) -> None:
 
 
 def _missing(report: Report) -> ReportsMissing:
+    # A case whose worker died is told by xdist too.
+    every = {*report.missing, *report.unfinished, *(case.nodeid for case in report.cases)}
     return ReportsMissing(
-        f"{len(report.missing)} of {len(report.missing) + len(report.cases)} eval cases never reported",
+        f"{len(report.missing)} of {len(every)} eval cases never reported",
         not_done="they judged nothing, so this run is no pass whatever the others say",
         next_step="run the same command again: what was posted is found again",
     )

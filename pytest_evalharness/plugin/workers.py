@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,8 +10,17 @@ import pytest
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.plugin import progress
 from pytest_evalharness.plugin.collection import INTERRUPTED_KEY, USAGE_KEY, only_looks
+from pytest_evalharness.plugin.marks import mark_of
 from pytest_evalharness.plugin.outcome import tally_of
-from pytest_evalharness.plugin.session import WORKER_KEY, existing_session, is_worker, new_run_id, session_of
+from pytest_evalharness.plugin.records import results_of
+from pytest_evalharness.plugin.session import (
+    WORKER_KEY,
+    existing_session,
+    is_worker,
+    new_run_id,
+    plain,
+    session_of,
+)
 
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
@@ -53,6 +63,37 @@ def pytest_testnodedown(node: WorkerController) -> None:
     message = output.get(USAGE_KEY)
     if message and not tally_of(node.config).usage:
         tally_of(node.config).usage = str(message)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let nothing that an eval case recorded of itself cost it its report: a worker dies of what it cannot send."""
+    report = yield
+    if is_worker(item.config) and (mark_of(item) is not None or results_of(item)):
+        report.user_properties[:] = [(plain(name), sendable(v)) for name, v in report.user_properties]
+    return report
+
+
+_EXACT = frozenset({float, bool, bytes, type(None)})
+_LARGEST = 2**31 - 1
+
+
+def sendable(value: object) -> object:
+    """A value that survives the way from a worker: itself, or as the JUnit file would show it (a number of numpy, a path)."""
+    return value if _travels(value) else plain(value)
+
+
+def _travels(value: object) -> bool:
+    """Whether execnet can send it: exact built-ins only, no integer far below zero, no text that is no Unicode."""
+    if type(value) is dict:
+        return all(_travels(part) for pair in value.items() for part in pair)
+    if isinstance(value, list | tuple | set | frozenset) and type(value).__module__ == "builtins":
+        return all(map(_travels, value))
+    if type(value) is int:
+        return abs(value) <= _LARGEST
+    if type(value) is str:
+        return value == plain(value)
+    return type(value) in _EXACT
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

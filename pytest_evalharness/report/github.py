@@ -131,9 +131,11 @@ def annotate(
         for case in report.cases
         if case.outcome != "passed" and case.outcome not in leave_out
     ]
+    told = {nodeid for _, _, _, nodeid in found}
     found += [
         ("error", "never reported", f"collected, and never reported\n{printable(nodeid, _WIDE)}", nodeid)
         for nodeid in report.missing
+        if nodeid not in told  # of a case whose worker died xdist tells that
     ]
     if report.still_running:
         found.append(("warning", "still running", _lines(report.still_running) + _GOES_ON, ""))

@@ -130,6 +130,7 @@ FAULTS = {
             bare=ALWAYS,
         ),
         Fault("slow-queue", "SECONDS", "new requests stay pending that long", _seconds),
+        Fault("closed-queue", "", "new requests stay pending until this is switched off", str, bare=ALWAYS),
         Fault(
             "reject-body",
             "422|400",

@@ -21,6 +21,9 @@ from pytest_evalharness.base.clock import Clock
 _WARM_EPISODES = 240
 """How many games run at the same time when they take wall time: as many as the hosted service keeps warm."""
 
+_KNOCK_SECONDS = 0.05
+"""How often a request looks whether a closed queue has opened."""
+
 _WORDS = {
     "platform_error": "the node was lost before the game had ended",
     PLAYER_ERROR: "a player's process ended before the game had",
@@ -37,6 +40,7 @@ class Dispatcher:
         pace: a game of T ticks lasts T/24/pace seconds; 0 for as long as it takes to compute.
         clock: tells the time.
         scoring: how games are scored; those that an earlier server has finished keep the scores that they have.
+        closed: whether new requests are to wait for now.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class Dispatcher:
         clock: Clock,
         *,
         scoring: Scoring = Scoring.OUTCOME,
+        closed: Callable[[], bool] = lambda: False,
     ) -> None:
         self._desk = desk
         self._store = store
@@ -55,6 +60,7 @@ class Dispatcher:
         self._pace = pace
         self._clock = clock
         self._scoring = scoring
+        self._closed = closed
         self._waiting: deque[deque[Episode]] = deque()
         self._arrived = asyncio.Event()
         self._computing = asyncio.Semaphore(
@@ -93,6 +99,8 @@ class Dispatcher:
         remaining = request.created_at + request.marks.queue_seconds - self._clock.now()
         if remaining > 0:
             await asyncio.sleep(remaining)
+        while self._closed() and request.cancelled_at is None:  # noqa: ASYNC110 - a fault wakes nobody when it ends
+            await asyncio.sleep(_KNOCK_SECONDS)
         if request.cancelled_at is not None:
             return
         line: deque[Episode] = deque()

@@ -45,7 +45,15 @@ def furnish(
     return House(
         world=world,
         desk=desk,
-        dispatcher=Dispatcher(desk, store, workers, pace, clock, scoring=dialect.scoring),
+        dispatcher=Dispatcher(
+            desk,
+            store,
+            workers,
+            pace,
+            clock,
+            scoring=dialect.scoring,
+            closed=lambda: faults.value("closed-queue") is not None,
+        ),
         workers=workers,
         faults=faults,
         clock=clock,

@@ -22,6 +22,7 @@ def test_the_table_explains_every_fault(arena):
         "reset-after-post",
         "shuffled-seats",
         "slow-queue",
+        "closed-queue",
         "reject-body",
         "silent-get",
         "moving-scores",
@@ -158,6 +159,21 @@ def test_shuffled_seats_are_where_participants_say(arena):
         labels = [f"{each['policy_name']}:v{each['version']}" for each in episode["participants"]]
         assert sorted(labels) == sorted(asked)
         assert all(got != wanted for got, wanted in zip(labels, asked, strict=True))
+
+
+def test_a_closed_queue_keeps_requests_pending_until_it_opens(arena, wait_until):
+    before = arena.create(arena.body())
+    arena.finished(before["id"])
+    arena.fault("closed-queue")
+    made, cancelled = arena.create(arena.body(num_episodes=3)), arena.create(arena.body(num_episodes=4))
+
+    assert wait_until(lambda: arena.detail(made["id"]))["status"] == "pending"
+    time.sleep(0.2)
+    assert arena.detail(made["id"])["pending_count"] == 3
+    assert arena.client.post(f"/v2/experience-requests/{cancelled['id']}/cancel").status_code == 200
+    arena.no_faults()
+    assert arena.finished(made["id"])["completed_count"] == 3
+    assert arena.detail(cancelled["id"])["status"] == "cancelled"
 
 
 def test_a_slow_queue_keeps_a_request_pending(arena, wait_until):

@@ -2,6 +2,8 @@
 
 import socket
 
+import pytest
+
 
 def said(result):
     return "\n".join([*result.outlines, *result.errlines])
@@ -44,7 +46,7 @@ def test_shuffled_seats_make_the_run_untrustworthy(project):
 
 
 def test_a_slow_queue_ends_the_wait_and_the_same_command_goes_on(project):
-    project.league.fault("slow-queue=6")
+    project.league.fault("closed-queue")
     result = project.judge_here("--eval-queue-budget=1")
     assert result.ret == 11
     assert "in the queue and no game has started" in said(result)
@@ -98,6 +100,7 @@ def test_nobody_listens(project, monkeypatch):
     assert project.posted == 0
 
 
+@pytest.mark.thread(row=6)
 def test_no_credentials_for_this_server(project, monkeypatch):
     monkeypatch.setenv("SOFTMAX_CONFIG_DIR", str(project.pytester.path / "nowhere"))
     result = project.judge_here()

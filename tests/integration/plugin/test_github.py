@@ -111,6 +111,7 @@ def test_what_github_does_not_offer_is_not_missed(github, monkeypatch, missing):
     assert "was not written" not in str(result.stdout)
 
 
+@pytest.mark.thread(row=25)
 @pytest.mark.parametrize(
     "more", [(), ("-n", "2"), ("-q",), ("-n", "2", "-qq"), ("-p", "no:terminal"), ("-s",)], ids=" ".join
 )
@@ -129,6 +130,7 @@ def test_a_failure_is_told_once_at_the_start_of_a_line_without_colour(github, mo
     assert (github.pytester.path / found["run-dir"] / "results.json").is_file()
 
 
+@pytest.mark.thread(row=25)
 def test_fifteen_failures_are_ten_annotations(github):
     github.cases(MANY)
     result = github.judge("-n", "2", "--color=yes", candidate="keeper:v3")
@@ -217,6 +219,7 @@ def test_a_names_command_is_no_command(github):
     assert outputs(github)["verdict"] == "untrustworthy"
 
 
+@pytest.mark.thread(row=25)
 @pytest.mark.parametrize("more", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_a_fork_without_secrets_was_not_run_and_is_not_green(github, monkeypatch, more):
     from_fork(github, monkeypatch)
@@ -251,7 +254,7 @@ def test_a_pull_request_of_the_repository_itself_has_made_a_mistake(github, monk
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_cancelled_run_says_how_to_go_on(github, number):
-    github.league.fault("slow-queue=20")
+    github.league.fault("closed-queue")
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *github.command()],
         cwd=github.pytester.path,

@@ -31,7 +31,7 @@ def interrupted(project):
 
 def interrupt(project, posts):
     """Interrupt a run once it has posted so much, while its games stand in the queue; its id."""
-    project.league.fault("slow-queue=12")
+    project.league.fault("closed-queue")
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *project.command()],
         cwd=project.pytester.path,

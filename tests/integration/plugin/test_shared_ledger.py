@@ -105,8 +105,10 @@ def until(true, seconds=60.0):
 )
 def test_two_processes_at_the_same_time_post_once_and_say_the_same(project, started, workers):
     asked = watch(project.cases(FOUR))
-    project.league.fault("slow-queue=2")  # both are there before the first can have ended
+    project.league.fault("closed-queue")
     both = [started(*workers), started(*workers)]
+    until(lambda: project.posted == 2 and len(list(project.home.glob("runs/*"))) == 2)
+    project.league.heal()
     for process in both:
         output, _ = process.communicate(timeout=120)
         assert process.returncode == 0, output
@@ -125,14 +127,15 @@ def test_two_processes_at_the_same_time_post_once_and_say_the_same(project, star
 def test_a_poller_that_falls_silent_is_taken_over_and_finds_the_end_in_the_journal(project, started):
     """Stopped, not dead: a laptop that sleeps, a debugger. It keeps its lease only as long as it is heard of."""
     asked = watch(project, hung=1.0)
-    project.league.fault("slow-queue=3")
+    project.league.fault("closed-queue")
     silent = started()
     until(lambda: len(askers(asked)) == 2)
     silent.send_signal(signal.SIGSTOP)
     heir = started()
+    until(lambda: [pids[-1] for pids in askers(asked).values()] == [heir.pid] * 2)
+    project.league.heal()
     output, _ = heir.communicate(timeout=60)
     assert heir.returncode == 0, output
-    assert [pids[-1] for pids in askers(asked).values()] == [heir.pid] * 2
     silent.send_signal(signal.SIGCONT)
     output, _ = silent.communicate(timeout=60)
     assert silent.returncode == 0, output

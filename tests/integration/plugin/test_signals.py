@@ -16,7 +16,7 @@ def waiting(project):
     processes = []
 
     def start(*more):
-        project.league.fault("slow-queue=12")
+        project.league.fault("closed-queue")
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", *project.command(*more)],
             cwd=project.pytester.path,
@@ -42,6 +42,7 @@ def ended(process):
     return process.returncode, output
 
 
+@pytest.mark.thread(row=12)
 @WORKERS
 def test_sigterm_is_an_interrupt(project, waiting, workers):
     process = waiting(*workers)
@@ -56,6 +57,7 @@ def test_sigterm_is_an_interrupt(project, waiting, workers):
     assert project.posted == 2
 
 
+@pytest.mark.thread(row=12)
 @WORKERS
 @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_spoils_no_report(project, waiting, workers, second):

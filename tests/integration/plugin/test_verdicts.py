@@ -36,6 +36,8 @@ def test_a_copy_is_refused_before_anything_is_posted(project, workers):
     assert project.posted == 0
 
 
+@pytest.mark.thread(row=5)
+@pytest.mark.thread(row=6)
 @SERIAL_AND_WORKERS
 def test_cannot_tell_is_an_outcome_of_its_own(project, workers):
     result = project.judge_here(*workers, "--eval-num=4", "-v")
@@ -129,6 +131,7 @@ def test_the_repr_is_the_whole_verdict(project):
     )
 
 
+@pytest.mark.thread(row=4)
 @pytest.mark.parametrize("family", ["xunit1", "xunit2"])
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_junit_carries_the_verdict_without_a_warning(project, family, workers):
@@ -146,6 +149,7 @@ def test_junit_carries_the_verdict_without_a_warning(project, family, workers):
     )
 
 
+@pytest.mark.thread(row=5)
 @SERIAL_AND_WORKERS
 def test_junit_of_an_inconclusive_case_is_skipped_with_the_verdict(project, workers):
     project.judge_here(*workers, "--eval-num=4")

@@ -20,10 +20,11 @@ def with_timeout(project, *more):
     return words[: at - 1] + words[at + 1 :]
 
 
+@pytest.mark.thread(row=8)
 @pytest.mark.parametrize("method", ["signal", "thread"])
 def test_a_timeout_in_a_fixture_loses_nothing(project, method):
     """pytest-timeout#98, #72: fixture time is charged to a test; what was posted is found again."""
-    project.league.fault("slow-queue=12")
+    project.league.fault("closed-queue")
     result = project.pytester.runpytest_subprocess(
         *with_timeout(project, "--timeout=4", f"--timeout-method={method}"), timeout=120
     )
@@ -38,6 +39,29 @@ def test_a_timeout_in_a_fixture_loses_nothing(project, method):
     assert project.posted == 2
 
 
+@pytest.mark.thread(row=8)
+@pytest.mark.slow
+def test_a_timeout_that_kills_workers_posts_once(project):
+    """pytest-timeout#186: each kill starts a new worker, and each of those would launch the arms again."""
+    project.cases(
+        "import pytest\n@pytest.mark.league_ab(claim='better')\n@pytest.mark.parametrize('case', range(3))\n"
+        "def test_crew(ab, case):\n    ab.require()\n"
+    )
+    project.league.fault("closed-queue")
+    command = with_timeout(project, "-n", "2", "--timeout=4", "--timeout-method=thread")
+    first = project.pytester.runpytest_subprocess(*command, timeout=120)
+    assert first.ret == 11
+    assert {case["outcome"] for case in project.results()["cases"]} == {"error"}
+    assert "crashed while running" in said(first)
+    assert project.junit.exists()
+    project.league.heal()
+    again = project.judge("-n", "2")
+    assert again.ret == 0
+    again.assert_outcomes(passed=3)
+    assert project.posted == 2
+
+
+@pytest.mark.thread(row=10)
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_reruns_count_one_case_in_the_xml(project, workers):
     """pytest-rerunfailures#76: as many test cases as tests, one verdict each."""
@@ -52,30 +76,7 @@ def test_reruns_count_one_case_in_the_xml(project, workers):
     assert project.posted == 2
 
 
-@pytest.mark.parametrize(
-    ("workers", "value"),
-    [(2, "numpy.float64(0.5)"), (2, "pathlib.Path('x')"), (2, "object()"), (3, "object()"), (4, "object()")],
-)
-def test_a_report_that_cannot_be_sent_never_turns_a_failure_green(project, workers, value):
-    """pytest-xdist#1145, #204: a worker dies of a property, and its failing test vanishes."""
-    project.cases(f"""
-        import pathlib
-
-        import numpy
-        import pytest
-
-        @pytest.mark.league_ab(role="crew", episodes=12, claim="better")
-        @pytest.mark.parametrize("case", range(3))
-        def test_case(ab, case, record_property):
-            if case == 1:
-                record_property("mine", {value})
-            ab.require()
-    """)
-    result = project.judge("-n", str(workers), candidate="keeper:v3")
-    assert result.ret != 0
-    assert project.posted == 2
-
-
+@pytest.mark.thread(row=11)
 def test_a_long_teardown_finds_the_journal_complete(project):
     """pytest-xdist#537: what comes after the games may be cut off."""
     project.pytester.makeconftest("""
@@ -97,6 +98,7 @@ def test_a_long_teardown_finds_the_journal_complete(project):
     assert found["evidence_age_seconds"] is not None  # read, not waited for
 
 
+@pytest.mark.thread(row=15)
 def test_another_version_under_a_name_is_another_question(project, league):
     """lm-evaluation-harness#4063: a cache that is not keyed by the version reports the old one's results."""
     assert project.judge_here(candidate="keeper:v2").ret == 0
@@ -106,6 +108,7 @@ def test_another_version_under_a_name_is_another_question(project, league):
     assert project.posted == 4
 
 
+@pytest.mark.thread(row=14)
 def test_a_crash_late_in_a_run_starts_nothing_from_zero(pytester, tmp_path):
     """lm-evaluation-harness#2533: killed when most games have ended, the next run reads the same requests."""
     pytester.makepyfile(

@@ -96,7 +96,7 @@ def test_zero_means_that_every_case_reported():
         (1, True, ["lost"], ["later"]),  # -x: what had begun must report, what had not is nobody's loss
         (1, False, ["later", "lost"], []),
         (2, False, [], ["later", "lost"]),  # an interrupt, which breaks off what is under way
-        (3, False, [], []),
+        (3, False, ["later", "lost"], []),  # nobody told an internal error to stop anything
     ],
 )
 def test_a_stopped_run_loses_only_what_had_begun(status, stopped, missing, unfinished):
@@ -118,7 +118,15 @@ def test_without_eval_cases_nothing_changes():
 # A property that is not an exact string can lose a whole report on its way from a worker.
 @pytest.mark.parametrize(
     ("value", "told"),
-    [(Verdict.BETTER, "better"), (None, ""), (3, "3"), ("é", "é"), (0.5, "0.5"), (True, "True")],
+    [
+        (Verdict.BETTER, "better"),
+        (None, ""),
+        (3, "3"),
+        ("é", "é"),
+        (0.5, "0.5"),
+        (True, "True"),
+        ("\ud800", "\\ud800"),
+    ],
 )
 def test_properties_are_exact_strings(value, told):
     assert plain(value) == told

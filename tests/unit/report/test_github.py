@@ -208,6 +208,15 @@ def test_there_are_at_most_ten_and_errors_come_first(report, case):
     )
 
 
+def test_a_case_whose_worker_died_is_told_once(report, case):
+    died = case(nodeid="f", outcome="error", message="worker 'gw1' crashed while running 'f'")
+    lines = annotate(report(died, missing=("f", "g"), exit_code=11), {})
+    assert [read_back(line)[2] for line in lines] == [
+        "worker 'gw1' crashed while running 'f'\nf",
+        "collected, and never reported\ng",
+    ]
+
+
 def test_exactly_ten_are_all_shown(report, case):
     failed = [case(nodeid=f"f{n}", outcome="failed", message="no") for n in range(10)]
     lines = annotate(report(*failed, exit_code=1), {})
