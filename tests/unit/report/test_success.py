@@ -26,7 +26,7 @@ def builds(conclusion="different", files=None, warnings=()):
         "files": files,
         "warnings": list(warnings),
         "notes": [],
-        "arms": {},
+        "arms": {side: {"label": "keeper", "evidence": []} for side in ("candidate", "baseline")},
     }
 
 
