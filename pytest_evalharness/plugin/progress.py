@@ -188,9 +188,16 @@ def _can_update(config: pytest.Config) -> bool:
         _on_a_terminal(reporter)
         and os.environ.get("TERM") != "dumb"
         and config.option.verbose >= 0
-        and config.getoption("capture") != "no"
-        and not config.getini("log_cli")
+        and config.getoption("capture", "no") != "no"
+        and not _logs_live(config)
     )
+
+
+def _logs_live(config: pytest.Config) -> bool:
+    """Whether log records are shown as they come."""
+    if not config.pluginmanager.has_plugin("logging-plugin"):
+        return False
+    return config.getoption("log_cli_level", None) is not None or bool(config.getini("log_cli"))
 
 
 _PROGRESS = pytest.StashKey[Progress]()
