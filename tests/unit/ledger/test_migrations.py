@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -202,6 +203,31 @@ def test_a_migration_for_which_the_disk_is_too_small_leaves_the_old_version_whol
         Database(path, [*MIGRATIONS[:2], fails])
     assert version(path) == 1
     assert tables(path) == before
+
+
+def test_many_who_open_an_old_ledger_at_once_bring_it_up_once(tmp_path):
+    path = restore(GOLDEN / "schema-1-first.sql", tmp_path)
+    taken, start, failed = [], threading.Barrier(6), []
+
+    def counted(run):
+        taken.append(1)
+        MIGRATIONS[2](run)
+
+    def work():
+        start.wait(10)
+        try:
+            Database(path, [*MIGRATIONS[:2], counted]).close()
+        except Exception as problem:  # noqa: BLE001 - told to the test's own thread
+            failed.append(problem)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert failed == []
+    assert taken == [1]
+    assert version(path) == 3
 
 
 def test_no_copy_of_the_old_ledger_is_kept(tmp_path, opened):
