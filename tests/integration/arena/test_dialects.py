@@ -212,6 +212,7 @@ def test_a_leaderboard_is_an_object_or_null(june):
 # ----------------------------------------------------------------------- the same home
 
 
+@pytest.mark.slow
 def test_a_home_may_change_its_dialect(start, tmp_path):
     """What was played keeps its scores; what is still to play is scored as the server does now."""
     before = start()

@@ -76,6 +76,7 @@ def test_a_run_on_the_league_of_june(old, workers):
     assert [arm["finished"] for arm in (candidate, baseline)] == [30, 30]
 
 
+@pytest.mark.slow
 @WORKERS
 def test_a_run_on_the_league_of_today(project, workers):
     result = project.judge_here("-v", *workers)
@@ -99,6 +100,7 @@ def test_a_pool_on_the_league_of_june(old):
     assert {part["score_regime"] for part in found["strata"].values()} == {"reward points"}
 
 
+@pytest.mark.slow
 def test_a_description_that_is_forbidden_is_told_and_no_obstacle(project):
     project.league.fault("hidden-description")
     result = project.judge_here()
@@ -123,6 +125,7 @@ def test_a_web_page_in_its_place(project):
 # ------------------------------------------------------------------ no cancel
 
 
+@pytest.mark.slow
 def test_a_wedged_arm_that_cannot_be_cancelled_is_said_to_go_on(old):
     old.league.fault("wedged-seat=0:keeper:v2")
     result = old.judge_here("--eval-stall-grace=0.5")
