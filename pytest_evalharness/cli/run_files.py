@@ -15,6 +15,8 @@ from pytest_evalharness.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_evalharness.league.kept import Kept
+    from pytest_evalharness.ledger.journal import Ledger
+    from pytest_evalharness.ledger.records import RecordedVerdict
     from pytest_evalharness.verdict.judgement import Judgement
     from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 
@@ -83,15 +85,34 @@ def run_show(parsed: argparse.Namespace) -> int:
         for comparison_id in run.comparisons:
             kept = Kept.read(ledger, comparison_id)
             print(f"\n{kept.name}")
-            for line in (*_told(kept, judged.get(comparison_id)), *_builds(kept)):
+            told = _told(kept, judged.get(comparison_id))
+            for line in (*told, *_builds(kept), *_since(ledger, kept, run.id)):
                 print(f"  {line}")
-            for other in ledger.attempts(kept.comparison.plan):
-                if other.id != comparison_id:
-                    one = Kept.read(ledger, other.id)
-                    print(
-                        f"  other attempt  : {one.words} (attempt {other.attempt}, run {printable(other.run_id)})"
-                    )
     return 0
+
+
+def _since(ledger: Ledger, kept: Kept, run_id: str) -> Iterator[str]:
+    """What else answers a comparison's question: more games of it, other attempts, and all of them together."""
+    from pytest_evalharness.league.history import pooled_attempts
+    from pytest_evalharness.league.kept import Kept
+
+    verdicts = ledger.verdicts(kept.comparison.id)
+    mine = [told for told in verdicts if told.run_id == run_id]
+    if mine and _requests(verdicts[-1]) > _requests(mine[-1]):
+        yield f"extended since : {headline_of(verdicts[-1].judgement)} (run {printable(verdicts[-1].run_id)})"
+    others = [one for one in ledger.attempts(kept.comparison.plan) if one.id != kept.comparison.id]
+    for other in others:
+        told = Kept.read(ledger, other.id)
+        how = told.words if told.judgement is None else headline_of(told.judgement)
+        yield f"other attempt  : {how} (attempt {other.attempt}, run {printable(other.run_id)})"
+    judgement = _read(kept.judgement) if others and kept.judgement is not None else None
+    if judgement is not None and (together := pooled_attempts(ledger, kept.comparison, judgement)):
+        yield f"together       : {together}"
+
+
+def _requests(verdict: RecordedVerdict) -> int:
+    """How many of the candidate's requests a verdict rests on."""
+    return len(verdict.judgement["candidate"]["request_ids"])
 
 
 def _told(kept: Any, verdict: dict[str, Any] | None) -> Iterator[str]:

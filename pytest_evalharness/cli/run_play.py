@@ -98,9 +98,16 @@ def run_cancel(parsed: argparse.Namespace) -> int:
         EvalHarnessError: there is no such run, or the server cannot be reached.
     """
     from pytest_evalharness.league.cancelling import Fate, cancel
+    from pytest_evalharness.league.kept import Kept
 
     with _found(parsed) as (ledger, run, kept, home):
-        open_ones = [one for one in kept if not _over(one)]
+        for one in kept:
+            if ledger.extensions.take_back(one.comparison.id):
+                print(
+                    f"{one.name}: its extension was not posted and is withdrawn; its earlier verdict stands"
+                )
+        left = (Kept.read(ledger, one.comparison.id) for one in kept)
+        open_ones = [one for one in left if not _over(one)]
         if not open_ones:
             print("every request of this run has ended; there is nothing to cancel")
             return 0
@@ -108,7 +115,7 @@ def run_cancel(parsed: argparse.Namespace) -> int:
         with connected(run, home) as observatory:
             for one in open_ones:
                 for ended in cancel(ledger, observatory, one, session=_new_session()):
-                    goes_on += ended.fate in {Fate.GOES_ON, Fate.UNKNOWN, Fate.IN_USE}
+                    goes_on += ended.fate in {Fate.GOES_ON, Fate.RUNS_OUT, Fate.UNKNOWN, Fate.IN_USE}
                     request = f" {printable(ended.request_id)}" if ended.request_id else ""
                     why = f": {printable(ended.why, 300)}" if ended.why else ""
                     print(f"{one.name}: {ended.side}{request} {ended.fate}{why}")

@@ -69,7 +69,11 @@ def run_ls(parsed: argparse.Namespace) -> int:
             for run in runs
         ]
     if parsed.verdict is not None:
-        told = [(run, [one for one in kept if _is(one, parsed.verdict)]) for run, kept in told]
+        # Each comparison once, with the run that began it, however often it was read again.
+        told = [
+            (run, [one for one in kept if _is(one, parsed.verdict) and one.comparison.run_id == run.id])
+            for run, kept in told
+        ]
         told = [(run, kept) for run, kept in told if kept]
     if parsed.json:
         print(readable_json([_plain(run, kept) for run, kept in told]), end="")
@@ -103,7 +107,7 @@ def _details(run: RunRecord, kept: Kept) -> Iterator[str]:
     from pytest_evalharness.cli.run_files import headline_of
 
     yield headline_of(kept.judgement or {})
-    yield from dict.fromkeys(str(part.builds) for part in kept.parts)
+    yield from dict.fromkeys(" against ".join(map(printable, part.labels)) for part in kept.parts)
     notes = run.info.get("settings", {}).get("notes")
     if notes:
         yield f"notes: {printable(str(notes), 300)}"
@@ -123,18 +127,35 @@ def _plain(run: RunRecord, kept: Sequence[Kept]) -> dict[str, Any]:
         "run": run.id,
         "began": iso(run.began),
         "server": run.server,
-        "comparisons": [
+        "notes": run.info.get("settings", {}).get("notes"),
+        "comparisons": [_comparison(one) for one in kept],
+    }
+
+
+def _comparison(kept: Kept) -> dict[str, Any]:
+    """A comparison for programs. Of one that cannot be believed there is no effect."""
+    from pytest_evalharness.league.arms import SIDES
+    from pytest_evalharness.verdict.words import Verdict
+
+    judged = kept.judgement or {}
+    believed = judged.get("verdict") != Verdict.UNTRUSTWORTHY
+    return {
+        "id": kept.comparison.id,
+        "case": kept.comparison.case_name,
+        "attempt": kept.comparison.attempt,
+        "claim": kept.declaration.claim.value,
+        "rule": kept.declaration.rule.value,
+        "state": kept.words,
+        "verdict": judged.get("verdict"),
+        "decision": judged.get("decision"),
+        "difference": judged.get("diff") if believed else None,
+        "interval": judged.get("ci") if believed else None,
+        "builds": [
             {
-                "id": one.comparison.id,
-                "case": one.comparison.case_name,
-                "attempt": one.comparison.attempt,
-                "claim": one.declaration.claim.value,
-                "rule": one.declaration.rule.value,
-                "state": one.words,
-                "verdict": None if one.judgement is None else one.judgement["verdict"],
-                "decision": None if one.judgement is None else one.judgement["decision"],
+                side: {"label": label, "version": version}
+                for side, label, version in zip(SIDES, part.labels, part.builds.versions, strict=True)
             }
-            for one in kept
+            for part in kept.parts
         ],
     }
 

@@ -12,6 +12,7 @@ from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
 from pytest_evalharness.ledger.states import BlockState
 from pytest_evalharness.observatory.client import Observatory
+from pytest_evalharness.observatory.status import Status
 
 
 class Fate(StrEnum):
@@ -20,7 +21,9 @@ class Fate(StrEnum):
     WITHDRAWN = "withdrawn"
     """It was never posted, and never will be."""
     CANCELLED = "cancelled"
-    """The server starts no further episode of it; those that run are played to their end."""
+    """The server starts no further episode of it."""
+    RUNS_OUT = "cancelled, and episodes that run are played to their end"
+    """The same, but some of its episodes run already, and no server stops those."""
     GOES_ON = "goes on"
     """The server cannot cancel it, or did not answer."""
     ENDED = "had ended"
@@ -88,7 +91,7 @@ def _cancelled(ledger: Ledger, observatory: Observatory, side: str, block: Block
             if lease.state is BlockState.ABANDONED:
                 lease.reopen()
             ended = _stop(observatory, side, request)
-            if ended.fate is Fate.CANCELLED:
+            if ended.fate in {Fate.CANCELLED, Fate.RUNS_OUT}:
                 lease.cancelled(error)
             return ended
     if block.state in {BlockState.PLANNED, BlockState.POSTING}:
@@ -105,4 +108,17 @@ def _stop(observatory: Observatory, side: str, request: str) -> Ended:
         return Ended(side, request, Fate.GOES_ON, error.what)
     if stopped is None:
         return Ended(side, request, Fate.GOES_ON, "this server cannot cancel requests")
-    return Ended(side, request, Fate.CANCELLED if stopped else Fate.ENDED)
+    return _running_out(observatory, side, request) if stopped else Ended(side, request, Fate.ENDED)
+
+
+def _running_out(observatory: Observatory, side: str, request: str) -> Ended:
+    """A cancelled request, with what of it runs on as far as the server tells."""
+    try:
+        row = observatory.experience_request(request)
+    except EvalHarnessError as error:
+        return Ended(side, request, Fate.CANCELLED, f"what runs of it is not told: {error.what}")
+    states = [str(episode.status) for episode in row.episodes]
+    running = states.count(Status.RUNNING.value) if states else row.running_count
+    if not running:
+        return Ended(side, request, Fate.CANCELLED)
+    return Ended(side, request, Fate.RUNS_OUT, f"{running} of {row.episode_count}")

@@ -110,12 +110,14 @@ def look(
 
 def _seen(ledger: Ledger, observatory: Observatory, part: Part, alpha: float, clock: Clock) -> PartSeen:
     arms = []
-    for side, key in zip(SIDES, part.arm_keys or ("", ""), strict=True):
-        episodes = [one for block in ledger.blocks(key) for one in _episodes(observatory, block, clock)]
+    for side in SIDES:
+        blocks = [block for key in part.keys(side) for block in ledger.blocks(key)]
+        episodes = [one for block in blocks for one in _episodes(observatory, block, clock)]
         _require_seats(part, side, episodes)
         outcomes = [episode.outcome(part.plan.tested_seat) for episode in episodes]
         wins, losses = outcomes.count(Outcome.WIN), outcomes.count(Outcome.LOSS)
-        arms.append(ArmSeen(part.plan.label(side), wins, wins + losses, part.plan.episodes))
+        asked = part.plan.episodes if part.frozen is None else part.frozen.arms[side].episodes
+        arms.append(ArmSeen(part.plan.label(side), wins, wins + losses, asked))
     intervals = [wilson(arm.wins, arm.finished, alpha) for arm in arms]
     return PartSeen(part.name, arms[0], arms[1], rules.separation(intervals[0], intervals[1]))
 

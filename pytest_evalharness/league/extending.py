@@ -24,7 +24,6 @@ from pytest_evalharness.league.same_setup import NOTHING, Gone, gone, require_sa
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.keys import arm_key
 from pytest_evalharness.ledger.records import ArmSpec
-from pytest_evalharness.ledger.states import BlockState
 from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.pooling import FEWEST_STRATA, require_poolable
 from pytest_evalharness.verdict.words import Pairing, Verdict
@@ -133,7 +132,7 @@ def _extendable(kept: Kept, episodes: int) -> ComparisonPlan:
             not_done=NOTHING,
             next_step="declare more configurations, or more episodes in each, and run it with --eval-fresh",
         )
-    if any(block.state is BlockState.CANCELLED for block in kept.blocks) and kept.judgement is None:
+    if kept.cancelled:
         raise UsageError(
             f"{kept.name} was cancelled: it cannot be brought to an end any more",
             not_done=NOTHING,

@@ -194,7 +194,7 @@ class FamilyJudge:
         if elsewhere:
             self._notice(
                 f"{_claims(len(elsewhere))} of these {'was' if len(elsewhere) == 1 else 'were'} posted in another family, "
-                "and stay judged in that one"
+                f"and {'stays' if len(elsewhere) == 1 else 'stay'} judged in that one"
             )
 
     def _is_of_another(self, comparison_id: str, family: Family) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.fields import EXTENSIONS, FieldsPlan
-from pytest_evalharness.league.frozen import Frozen, frozen_of, strata_of
+from pytest_evalharness.league.frozen import Frozen, frozen_of, keys_of, strata_of
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.records import EpisodeRecord
@@ -51,6 +51,20 @@ class Part:
     plan: ComparisonPlan
     builds: Builds
     frozen: Frozen | None
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """Who is in the tested seats, each as the numbered version that its label stood for; as it was asked before it is frozen."""
+        if self.frozen is None:
+            return self.builds.labels
+        candidate, baseline = (self.frozen.arms[side].label for side in SIDES)
+        return candidate, baseline
+
+    def keys(self, side: str) -> tuple[str, ...]:
+        """The keys of one side's arm and of its extensions; none while it is not frozen."""
+        if self.frozen is None or self.frozen.comparison is None:
+            return ()
+        return tuple(keys_of(self.frozen.comparison, side))
 
     @property
     def arm_keys(self) -> tuple[str, ...]:
@@ -110,6 +124,11 @@ class Kept:
         return [EpisodeRecord.from_json(episode) for episodes in told for episode in episodes]
 
     @property
+    def cancelled(self) -> bool:
+        """Whether somebody ended a request of it on purpose; what a planned look no longer needed is no such request."""
+        return any(block.state is BlockState.CANCELLED and block.error is not None for block in self.blocks)
+
+    @property
     def never_posted(self) -> bool:
         """Whether the server knows nothing of it."""
         return all(block.untouched for block in self.blocks)
@@ -128,6 +147,8 @@ class Kept:
         before = "extended, " if _extended_at(self.comparison) else ""
         if self.played:
             return f"{before}played, not judged yet"
+        if self.cancelled:
+            return f"{before}cancelled"
         return "not posted" if self.never_posted else f"{before}not finished"
 
 

@@ -12,6 +12,7 @@ from pytest_evalharness.base.database import Run
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.ledger import claims, leases
 from pytest_evalharness.ledger.access import Access
+from pytest_evalharness.ledger.extensions import Extensions
 from pytest_evalharness.ledger.families import Families, inherit
 from pytest_evalharness.ledger.keys import new_token, plan_key
 from pytest_evalharness.ledger.known import Known
@@ -51,6 +52,7 @@ class Ledger:
     Attributes:
         looks: every time results were read.
         questions: what was declared, and when.
+        extensions: what was laid down for comparisons later.
         families: which claims are tested together.
         known: what a server answers once and for all.
         progress: how far comparisons have come.
@@ -66,6 +68,7 @@ class Ledger:
         self._storage = access.storage
         self.looks = Looks(access)
         self.questions = Questions(access)
+        self.extensions = Extensions(access)
         self.families = Families(access)
         self.known = Known(access)
         self.progress = Progress(access)

@@ -1,6 +1,7 @@
 """`evalharness runs extend`: more games for what could not tell, counted as the look that it is."""
 
 import json
+import sqlite3
 
 import pytest
 
@@ -322,7 +323,10 @@ def test_the_attempt_that_was_named_is_extended_not_a_later_one(project, runs):
     assert "/16 vs " in out
     assert project.posted == 6
     shown = runs("show", run_id)[1]
-    assert "other attempt" in shown
+    assert "  A/B: INCONCLUSIVE, " in shown
+    assert "extended since : A/B: " in shown
+    assert "other attempt  : A/B: " in shown
+    assert "together       : all 2 attempts together: " in shown
 
 
 def test_planned_looks_that_are_left_come_first_under_the_declared_rule(project, runs, monkeypatch):
@@ -365,3 +369,65 @@ def test_all_chosen_comparisons_are_extended_or_none(project, runs):
     assert "rival:v3" in errors
     assert project.league.posts == before
     assert "unplanned" not in runs("show", run_id)[1]
+
+
+# ------------------------------------------------- an extension on its way
+
+
+@pytest.fixture
+def waiting(project, runs):
+    """A comparison whose extension stands in the queue, no longer waited for; its run's id."""
+    project.cases(OPEN.format(more=""))
+    assert project.judge_here("--eval-queue-budget=5").ret == 10
+    run_id = project.results()["run_id"]
+    project.league.fault("slow-queue=600")
+    with_short_patience(project, run_id)
+    code, out, _ = runs("extend", run_id, "--num", "6")
+    assert code == 11, out
+    return run_id
+
+
+def with_short_patience(project, run_id):
+    """Make the run's own queue budget short, as the commands on it will read it."""
+    with sqlite3.connect(project.home / "ledger.sqlite") as file:
+        (told,) = file.execute("SELECT info_json FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+        info = json.loads(told)
+        info["settings"]["queue_budget"] = 0.3
+        file.execute("UPDATE runs SET info_json = ? WHERE run_id = ?", (json.dumps(info), run_id))
+
+
+def test_an_unfinished_extension_says_so_and_can_be_looked_at_and_ended(project, runs, waiting):
+    assert "extended, not finished" in runs("ls")[1]
+    code, _, errors = runs("extend", waiting)
+    assert code == 4
+    assert "has no inconclusive comparison" in errors
+    code, out, _ = runs("look", waiting)
+    assert code == 0
+    assert "finished games (16 asked for)" in out
+    shown = runs("show", waiting)[1]
+    assert "/10 vs " in shown
+    project.league.heal()
+    project.league.fault("withdrawn=keeper:v2")
+    code, out, errors = runs("cancel", waiting)
+    assert code == 0
+    assert out.count(" cancelled\n") == 2
+    assert "extended, cancelled" in runs("ls")[1]
+
+
+def test_a_refused_extension_is_withdrawn_and_the_verdict_stands(project, runs):
+    run_id = judged(project)
+    project.league.fault("reject-body=422")
+    code, out, _ = runs("extend", run_id, "--num", "6")
+    assert code == 11
+    project.league.heal()
+    posts = project.league.posts
+    code, out, _ = runs("cancel", run_id)
+    assert code == 0
+    assert "its extension was not posted and is withdrawn; its earlier verdict stands" in out
+    assert "INCONCLUSIVE" in runs("ls")[1]
+    again = project.judge_here()
+    assert again.ret == 10
+    (found,) = project.results()["cases"][0]["results"]
+    assert found["judgement"]["candidate"]["requested"] == 10
+    assert found["judgement"]["unplanned_looks"] == 1  # whoever extends has seen the results
+    assert project.league.posts == posts

@@ -126,6 +126,7 @@ def test_a_place_that_cannot_be_written_is_a_usage_error(finished, tmp_path):
 
 def test_refuted_edits_are_listed_with_numbers_builds_and_notes(project, capfd):
     project.judge_here("--eval-notes=tried a longer memory", candidate="keeper:v3")
+    project.judge_here(candidate="keeper:v3")  # read again: no further refuted edit
     project.judge_here(candidate="keeper:v2")
     capfd.readouterr()
     assert main(["runs", "ls", "--verdict", "worse", "--home", str(project.home)]) == 0
@@ -135,5 +136,14 @@ def test_refuted_edits_are_listed_with_numbers_builds_and_notes(project, capfd):
     assert "keeper:v3 against keeper:v1" in out
     assert "notes: tried a longer memory" in out
     assert "keeper:v2" not in out
+    assert main(["runs", "ls", "--verdict", "worse", "--json", "--home", str(project.home)]) == 0
+    (run,) = json.loads(capfd.readouterr().out)
+    (refuted,) = run["comparisons"]
+    assert run["notes"] == "tried a longer memory"
+    assert refuted["interval"][1] < 0 > refuted["difference"]
+    assert [refuted["builds"][0][side]["label"] for side in ("candidate", "baseline")] == [
+        "keeper:v3",
+        "keeper:v1",
+    ]
     assert main(["runs", "ls", "--verdict", "equivalent", "--home", str(project.home)]) == 0
     assert capfd.readouterr().out == "no comparison is EQUIVALENT\n"

@@ -76,6 +76,7 @@ def test_cancel_says_what_ends_and_what_goes_on(project, interrupted, capfd):
     assert out.count(" cancelled\n") == 4
     assert "played to their end" in out
     assert runs(capfd, project, "cancel", interrupted)[1].startswith("every request of this run has ended")
+    assert runs(capfd, project, "ls")[1].count("  cancelled ") == 2
     project.league.heal()
     code, out, _ = runs(capfd, project, "resume", interrupted)
     assert code == 11
@@ -111,3 +112,12 @@ def test_what_was_never_posted_is_withdrawn(project, capfd):
     assert out.count(" withdrawn\n") == 2
     assert out.count(" cancelled\n") == 4
     assert project.posted == 4
+
+
+def test_episodes_that_run_on_are_counted_when_the_rest_is_cancelled(project, capfd):
+    project.league.fault("wedged-seat=3")
+    stopped = project.judge_here("--eval-total-budget=0.5", "--eval-num=7")
+    assert stopped.ret == 11
+    code, out, _ = runs(capfd, project, "cancel", project.results()["run_id"])
+    assert code == 1
+    assert out.count(" cancelled, and episodes that run are played to their end: 7 of 7\n") == 2
