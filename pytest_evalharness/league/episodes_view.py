@@ -83,6 +83,8 @@ def cause_of(episode: EpisodeRecord, seat: int) -> str:
         words = [episode.status, episode.error_type or ""]
     elif episode.results and episode.anyone_dropped:
         words = ["a connection timed out"]
+    elif episode.crashed(seat):
+        words = ["its process broke while the game went on"]
     else:
         words = ["no result for the tested seat"]
     told = ": ".join(printable(word, _LONGEST) for word in words if word)

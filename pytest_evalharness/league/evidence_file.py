@@ -12,6 +12,7 @@ from pytest_evalharness.league.blocks import blocks_of_look
 from pytest_evalharness.league.fields import EXTENSIONS, Field, FieldsPlan, fields_of
 from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.judging import Case
+from pytest_evalharness.league.metric_values import kept_values
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.pool_result import judge_cases
@@ -20,9 +21,10 @@ from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.keys import digest
 from pytest_evalharness.ledger.proofs import BUILDS
-from pytest_evalharness.ledger.records import Comparison, RecordedVerdict
+from pytest_evalharness.ledger.records import Block, Comparison, RecordedVerdict
 from pytest_evalharness.ledger.states import BlockState
 from pytest_evalharness.verdict.judgement import Judgement
+from pytest_evalharness.verdict.metrics import metric_of
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
 
 KIND = "pytest-evalharness evidence"
@@ -79,14 +81,14 @@ def export(ledger: Ledger, run_id: str) -> dict[str, Any]:
 def _exported(ledger: Ledger, comparison: Comparison, verdict: RecordedVerdict) -> dict[str, Any]:
     assert comparison.frozen is not None
     looks = ledger.looks.of(comparison.id)
-    arms = {}
-    for side, key in comparison.arms.items():
-        blocks = ledger.blocks(key)
-        arms[side] = [
-            {"request_id": block.request_id, "body": block.body, "evidence": block.evidence}
-            for block in blocks
+    arms = {
+        side: [
+            _block(ledger, comparison, block)
+            for block in ledger.blocks(key)
             if block.state is BlockState.FINISHED
         ]
+        for side, key in comparison.arms.items()
+    }
     return {
         "id": comparison.id,
         "case": comparison.case_name,
@@ -101,6 +103,16 @@ def _exported(ledger: Ledger, comparison: Comparison, verdict: RecordedVerdict) 
         "judged_at": verdict.recorded_at,
         "judgement": dict(verdict.judgement),
     }
+
+
+def _block(ledger: Ledger, comparison: Comparison, block: Block) -> dict[str, Any]:
+    """A request: what was asked, what came back, and what a declared function said of each game."""
+    told = {"request_id": block.request_id, "body": block.body, "evidence": block.evidence}
+    metric, seat = comparison.plan["declaration"].get("metric"), comparison.plan.get("tested_seat")
+    if metric is None or seat is None:
+        return told
+    values = kept_values(ledger, metric_of(metric), seat, block)
+    return {**told, "values": values} if values else told
 
 
 def verify(content: Any) -> list[Difference]:
@@ -193,19 +205,23 @@ def _case(
         told: what was frozen, for what was found about the builds.
         read: which planned look this was, from 0.
     """
-    records = {}
+    records: dict[str, ArmRecord] = {}
+    values: dict[str, float] = {}
     for side, arm in field.arms.items():
         first, *more = (data["blocks"][name] for name in field.names[side])
         # Looks read the first arm only: what was added later came after the last of them.
         needed = len(arm.blocks) if more else blocks_of_look(plan.declaration, read, len(arm.blocks))
-        blocks = [block["evidence"] for rows in (first, *more) for block in rows][:needed]
-        records[side] = ArmRecord.from_blocks(blocks, arm.blocks[:needed])
+        blocks = [block for rows in (first, *more) for block in rows][:needed]
+        records[side] = ArmRecord.from_blocks([block["evidence"] for block in blocks], arm.blocks[:needed])
+        # What a function said is evidence: nobody's code is run to read somebody's file.
+        told_of = (block.get("values", {}) for block in blocks)
+        values |= {episode: float(value) for one in told_of for episode, value in one.items()}
     looks = [look for look in data["looks"] if look["looked_at"] <= data["judged_at"]]
     unplanned = sum(look["position"] is None for look in looks)
     # What was found about the builds after this verdict was no part of it either.
     builds = [Provenance.from_json(one) for one in told.get(BUILDS, ()) if one["at"] <= data["judged_at"]]
     frozen = Frozen(field.roster, field.arms, builds=builds[-1] if builds else None)
-    return Case(plan, frozen, records, read, unplanned)
+    return Case(plan, frozen, records, read, unplanned, values)
 
 
 def _differences(path: str, written: Any, computed: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -74,8 +74,8 @@ def pooled_attempts(ledger: Ledger, comparison: Comparison, judgement: Judgement
     Attempts that cannot be believed are left out; what one run declared about the same games counts once. Each attempt is
     a stratum of its own, or several: its field was another day's.
     """
-    if judgement.verdict is Verdict.UNTRUSTWORTHY:
-        return ""
+    if judgement.verdict is Verdict.UNTRUSTWORTHY or judgement.declaration.measured:
+        return ""  # what is pooled is wins
     tables: dict[str, list[_Table]] = {}
     for attempt in ledger.attempts(comparison.plan):
         verdicts = ledger.verdicts(attempt.id) if attempt.run_id != comparison.run_id else []

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import BASELINE, CANDIDATE, SIDES
 from pytest_evalharness.league.family import Settled
 from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.history import earlier, elsewhere, pooled_attempts
 from pytest_evalharness.league.measured import measured, remarkable
+from pytest_evalharness.league.metric_values import Values, numbers
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord, Outcome
 from pytest_evalharness.league.result import ABResult
@@ -23,6 +25,7 @@ from pytest_evalharness.verdict.counts import Pairs, Turn
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
 from pytest_evalharness.verdict.judge import judge
 from pytest_evalharness.verdict.judgement import Judgement
+from pytest_evalharness.verdict.measures import Measures
 from pytest_evalharness.verdict.words import Pairing, Reason
 
 
@@ -36,6 +39,7 @@ class Case:
         records: what the episodes left, by arm.
         look: which planned look this is, from 0.
         unplanned_looks: how often results were looked at out of plan.
+        values: what the declared metric says of each game, where it is a function.
     """
 
     plan: ComparisonPlan
@@ -43,6 +47,7 @@ class Case:
     records: Mapping[str, ArmRecord]
     look: int
     unplanned_looks: int
+    values: Values = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -53,6 +58,7 @@ class Case:
         *,
         look: int,
         unplanned_looks: int,
+        values: Values,
     ) -> Case:
         """Put a case together from the finished blocks that its look reads."""
         records = {
@@ -62,7 +68,7 @@ class Case:
             )
             for side in SIDES
         }
-        return cls(plan, frozen, records, look, unplanned_looks)
+        return cls(plan, frozen, records, look, unplanned_looks, values)
 
     def found(self) -> list[Finding]:
         """What speaks against believing it, the counts left aside."""
@@ -71,9 +77,10 @@ class Case:
     @cached_property
     def _findings(self) -> tuple[Finding, ...]:
         asked = self.plan.declaration.min_fire_rate
-        return tuple(
-            findings(self.frozen.arms, self.records, aa=self.plan.aa, paired=self.paired, min_fire_rate=asked)
+        found = findings(
+            self.frozen.arms, self.records, aa=self.plan.aa, paired=self.paired, min_fire_rate=asked
         )
+        return (*found, *self._measured[1])
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
@@ -112,6 +119,7 @@ class Case:
             found,
             verified=tuple(name for name in checked if Reason(name) not in {one.reason for one in found}),
             pairs=Pairs.of(read.turns) if self.paired else None,
+            measures=self._measured[0],
             turns=read.turns,
             scores=read.scores,
             look=self.look,
@@ -141,7 +149,22 @@ class Case:
             for side, counts in zip((CANDIDATE, BASELINE), counted, strict=True)
         ]
         told = None if scores[0] is None or scores[1] is None else (scores[0], scores[1])
-        return _Counted(candidate, baseline, turns_of(outcomes), told)
+        return _Counted(candidate, baseline, turns_of(outcomes), told, tuple(counted))
+
+    @cached_property
+    def _measured(self) -> tuple[Measures | None, tuple[Finding, ...]]:
+        """The declared metric in each counted game, where it is not the win rate; and what speaks against believing it."""
+        metric, seat = self.plan.declaration.metric, self.plan.tested_seat
+        if not self.plan.declaration.measured:
+            return None, ()
+        arms = [
+            self.records[side].counted(counts)
+            for side, counts in zip((CANDIDATE, BASELINE), self._counted.counted, strict=True)
+        ]
+        (candidate, baseline), untold = numbers(metric, seat, arms, self.values)
+        told = f"{len(untold)} of {sum(map(len, arms))} games, {', '.join(printable(one.id) for one in untold[:3])}"
+        found = (Finding(Reason.UNMEASURED, told, "", tuple(one.id for one in untold)),) if untold else ()
+        return Measures(candidate, baseline, paired=self.paired), found
 
 
 @dataclass(frozen=True)
@@ -152,6 +175,7 @@ class _Counted:
     baseline: ArmEvidence
     turns: tuple[Turn, ...]
     scores: tuple[list[float], list[float]] | None
+    counted: tuple[list[bool], ...]
 
 
 def _beside(plan: ComparisonPlan, candidate: ArmEvidence, baseline: ArmEvidence) -> list[Finding]:

@@ -11,8 +11,8 @@ from pytest_evalharness.league.plan import DEFAULT_EPISODES, DEFAULT_TICKS, Comp
 from pytest_evalharness.settings import Settings
 
 _DECLARED = (
-    "claim", "rule", "alpha", "margin", "target_lift", "pairing", "looks", "spending", "secondary", "missing",
-    "min_fire_rate",
+    "claim", "rule", "alpha", "margin", "target_lift", "pairing", "looks", "spending", "metric", "secondary",
+    "missing", "min_fire_rate",
 )  # fmt: skip
 _FREE = (*_DECLARED, "episodes", "ticks", "opponents", "config")
 

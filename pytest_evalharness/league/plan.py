@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pytest_evalharness.base.files import canonical_json
+from pytest_evalharness.episodes import metrics
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.seats import SEATS, Layout, Role, layout
 from pytest_evalharness.settings import LARGEST_REQUEST
@@ -187,8 +188,12 @@ def declared(said: Mapping[str, Any], episodes: Any) -> Declaration:
 
     Raises:
         ValueError, TypeError: as `Declaration`.
+        UsageError: a metric's function has no name, or cannot be imported.
     """
     words = {"claim": Claim.BETTER, **{key: value for key, value in said.items() if value is not None}}
+    if "metric" in words:
+        words["metric"] = metrics.name_of(words["metric"])
+        metrics.check(words["metric"])
     if words.get("rule") == Rule.GROUP_SEQUENTIAL and "looks" not in words and isinstance(episodes, int):
         words["looks"] = usual_looks(episodes)
     return Declaration(**words)

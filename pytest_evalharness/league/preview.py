@@ -17,6 +17,7 @@ from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.seats import SEATS
 from pytest_evalharness.ledger.families import Standing
 from pytest_evalharness.verdict.family_power import family_power
+from pytest_evalharness.verdict.metrics import words_of
 from pytest_evalharness.verdict.plan_wording import aa_lines, family_line, power_lines
 from pytest_evalharness.verdict.planning import outlook
 from pytest_evalharness.verdict.words import Effects
@@ -36,6 +37,8 @@ def lines(plan: ComparisonPlan, planned: Frozen, budgets: Budgets, *, claims: in
     """
     declared = plan.declaration
     margin = f" within {declared.margin:.2f}" if declared.margin is not None else ""
+    if declared.measured and declared.margin is not None:
+        margin = f" within {declared.margin:g} {words_of(declared.metric)}"
     by = (
         f"decided by the {declared.rule} rule"
         if declared.rule.decides
@@ -46,6 +49,9 @@ def lines(plan: ComparisonPlan, planned: Frozen, budgets: Budgets, *, claims: in
     else:
         yield f"claim      {declared.claim}{margin}, {by} at alpha {declared.alpha:g}"
     yield from _setting(plan, planned, budgets)
+    if declared.measured:
+        yield f"metric     {words_of(declared.metric)} by Student's t: what so many games can show follows from its spread"
+        return
     yield from _outlooks(plan)
     if claims > 1 and not plan.aa and standing_of(declared) is Standing.MEMBER:
         yield family_line(family_power(declared, claims, plan.episodes))

@@ -225,11 +225,12 @@ class ArmRecord:
 
     def scores(self, seat: int, counted: Sequence[bool]) -> list[float] | None:
         """A seat's score in each counted game; None where one of them has none."""
-        told = [game.score(seat) for game in self._counted(counted)]
+        told = [game.score(seat) for game in self.counted(counted)]
         known = [score for score in told if score is not None]
         return known if len(known) == len(told) else None
 
-    def _counted(self, counted: Sequence[bool]) -> list[EpisodeRecord]:
+    def counted(self, counted: Sequence[bool]) -> list[EpisodeRecord]:
+        """The games that count, in the order in which they were asked for; a missing one never does."""
         return [game for game, counts in zip(self.games, counted, strict=True) if counts and game is not None]
 
     def evidence(self, label: str, seat: int, counted: Sequence[bool] | None = None) -> ArmEvidence:
@@ -243,7 +244,7 @@ class ArmRecord:
         outcomes = self.outcomes(seat)
         if counted is None:
             counted = [outcome is not Outcome.MISSING for outcome in outcomes]
-        played = self._counted(counted)
+        played = self.counted(counted)
         scores = [s for s in (e.score(seat) for e in played) if s is not None]
         missing = outcomes.count(Outcome.MISSING)
         blamed = [attribution(game, seat) for game in played]

@@ -21,6 +21,7 @@ from pytest_evalharness.report.model import requests_told
 from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import Judgement
+from pytest_evalharness.verdict.metrics import words_of
 from pytest_evalharness.verdict.needs import games_among
 from pytest_evalharness.verdict.words import Reason, Verdict
 
@@ -75,10 +76,18 @@ class ABResult(Claimed[Judgement]):
         if any(reason.reason is Reason.FAMILY for reason in self.judgement.reasons):
             return self._larger_family()
         needed, asked = self.judgement.required_n.under(declared.rule), self.plan.episodes
-        lift = f"{declared.target_lift:.2f}"
+        lift = self._lift
         if asked >= LARGEST_REQUEST or needed is None:
-            return f"accept that {asked} games cannot tell; a true lift of {lift} needs {needed or 'more'} an arm"
-        return f"--eval-num {min(max(needed, asked), LARGEST_REQUEST)} asks again with more games ({needed} for a true lift of {lift})"
+            return f"accept that {asked} games cannot tell; {lift} needs {needed or 'more'} an arm"
+        return f"--eval-num {min(max(needed, asked), LARGEST_REQUEST)} asks again with more games ({needed} for {lift})"
+
+    @property
+    def _lift(self) -> str:
+        """The difference that games are planned for, in its units."""
+        declared = self.plan.declaration
+        if declared.measured:
+            return f"a true difference of {declared.target_lift:g} {words_of(declared.metric)}"
+        return f"a true lift of {declared.target_lift:.2f}"
 
     def _larger_family(self) -> str:
         """What would decide a claim that would have been decided alone."""
@@ -88,7 +97,7 @@ class ABResult(Claimed[Judgement]):
         kept = f"the games that were played stay in their family of {judgement.family}"
         if asked >= LARGEST_REQUEST or needed is None:
             return f"{fewer}; {kept}"
-        lift = f"{needed} for a true lift of {self.plan.declaration.target_lift:.2f} among {judgement.family} claims"
+        lift = f"{needed} for {self._lift} among {judgement.family} claims"
         return f"--eval-num {min(max(needed, asked + 1), LARGEST_REQUEST)} asks again with more games ({lift}), or {fewer}; {kept}"
 
     def _arm_lines(self) -> list[str]:

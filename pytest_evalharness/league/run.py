@@ -17,6 +17,7 @@ from pytest_evalharness.league.freeze import Freezer
 from pytest_evalharness.league.frozen import Frozen, frozen_of, strata_of
 from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.local_builds import BuildSources
+from pytest_evalharness.league.metric_values import values_of
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
 from pytest_evalharness.league.pool_plan import Configurations, PoolPlan, in_configuration
 from pytest_evalharness.league.pool_result import FieldsResult, PoolResult, concluded_pool, judge_cases
@@ -387,12 +388,24 @@ class LeagueRun:
             look = self._look(entry)
             blocks = self._work.wait(plan, frozen, look)
             unplanned = sum(one.position is None for one in self._ledger.looks.of(comparison.id))
-            case = Case.read(plan, frozen, blocks, look=look, unplanned_looks=unplanned)
+            case = Case.read(
+                plan,
+                frozen,
+                blocks,
+                look=look,
+                unplanned_looks=unplanned,
+                values=self._values(plan, blocks),
+            )
             if not plan.declaration.looks:
                 return case, blocks
             if self._decided(comparison.id, case, entry.name):
                 self._ledger.stop(comparison.id)
                 return case, blocks
+
+    def _values(self, plan: ComparisonPlan, blocks: dict[str, list[Block]]) -> dict[str, float]:
+        """What a declared function says of each game; the first process that needs it asks."""
+        every = [block for side in SIDES for block in blocks[side]]
+        return values_of(self._ledger, plan.declaration.metric, plan.tested_seat, every, self._clock)
 
     def _decided(self, comparison_id: str, case: Case, name: str) -> bool:
         """Take a planned look, and tell whether it ended the comparison."""

@@ -20,7 +20,7 @@ CONFIGS = "configs"
 UMBRELLA = "eval"
 _KEYWORDS = (
     "role", "episodes", "ticks", "claim", "rule", "margin", "alpha", "target_lift",
-    "pairing", "looks", "spending", "secondary", "missing", "min_fire_rate",
+    "pairing", "looks", "spending", "metric", "secondary", "missing", "min_fire_rate",
     "candidate_seats", "baseline_seats", "league", "division", "opponents", "top_n", "backend", "config",
 )  # fmt: skip
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
@@ -28,7 +28,7 @@ KEYWORDS: Mapping[str, tuple[str, ...]] = {
     LEAGUE_POOL: (CONFIGS, "effects", *_KEYWORDS),
 }
 """Mark → its keywords. A case has one of these marks."""
-DECLARED_BY_CASE = ("alpha", "pairing", "looks", "spending", "secondary", "missing", "effects")
+DECLARED_BY_CASE = ("alpha", "pairing", "looks", "spending", "metric", "secondary", "missing", "effects")
 """Keywords of the declaration that no option fills."""
 _COMMAND_LINE_WINS = {
     "episodes": "num", "ticks": "ticks", "league": "league", "division": "division",

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from pytest_evalharness.league.pool_plan import PoolPlan
     from pytest_evalharness.verdict.claim import Declaration
 
-_OF_THE_POOL = frozenset({"claim", "rule", "margin", "target_lift", "min_fire_rate", "effects", *DECLARED_BY_CASE})
+_OF_THE_POOL = frozenset(
+    {"claim", "rule", "margin", "target_lift", "min_fire_rate", "effects", *DECLARED_BY_CASE}
+)
 """What is declared once, about all configurations together."""
 _PER_CONFIG = tuple(word for word in KEYWORDS[LEAGUE_AB] if word not in _OF_THE_POOL)
 _LONGEST_NAME = 60

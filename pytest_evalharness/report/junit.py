@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report import builds
+from pytest_evalharness.report import builds, units
 from pytest_evalharness.report.model import (
     MANY,
     OUTCOMES,
@@ -46,6 +46,7 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         "builds": " ".join(builds.conclusions(result)),
         "reason": " ".join(reason["reason"] for reason in judged["reasons"]),
         "separated": judged.get("separated"),
+        "metric": units.metric(declared) or "win rate",
         "effect": judged["diff"],
         "ci_low": judged["ci"][0],
         "ci_high": judged["ci"][1],

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import markdown
-from pytest_evalharness.report import success
+from pytest_evalharness.report import success, units
 from pytest_evalharness.report.model import MANY, SCOPE, CaseReport, Report, remarks, unfinished_told
 from pytest_evalharness.report.success import SuccessCheck
+from pytest_evalharness.verdict.figures import amount
 
 _WIDE = 400
 _WIDEST = 2000
@@ -101,10 +102,16 @@ def _cells(judged: Mapping[str, Any]) -> str:
         for arm in (judged["candidate"], judged["baseline"])
     ]
     shown = trusted and judged["diff"] is not None
-    effect = f"{100 * judged['diff']:+.1f} pp" if shown else ""
     declared = judged["declaration"]
+    metric = units.metric(declared)
     low, high = judged["ci"]
     level = f"{100 * (1 - declared['alpha']):.4g} %"
-    interval = f"{100 * low:+.1f} to {100 * high:+.1f} ({level})" if shown else ""
+    effect = interval = ""
+    if shown and metric:
+        effect = f"{amount(judged['diff'])} {markdown(metric)}"
+        interval = f"{amount(low)} to {amount(high)} ({level})"
+    elif shown:
+        effect = f"{100 * judged['diff']:+.1f} pp"
+        interval = f"{100 * low:+.1f} to {100 * high:+.1f} ({level})"
     claim = "A/A" if judged.get("aa") else declared["claim"].replace("_", " ")
     return " | ".join([claim, judged["verdict"].upper(), *arms, effect, interval])

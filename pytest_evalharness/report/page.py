@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report import builds, checks, plot, pool_page, rows, success
+from pytest_evalharness.report import builds, checks, plot, pool_page, rows, success, units
 from pytest_evalharness.report import sentences as say
 from pytest_evalharness.report.model import SCOPE, CaseReport, Report, counts, remarks
 from pytest_evalharness.report.page_view import ArmView, CaseView, ComparisonView, Page
@@ -114,10 +114,11 @@ def comparison(result: Mapping[str, Any], place: int, *, shown: bool = True) -> 
         arm_facts=_arm_facts(judged, str(result.get("score_regime", "")), trusted=trusted),
         wilson=f"{100 * (1 - declared['alpha']):.4g}\N{NO-BREAK SPACE}% Wilson intervals",
         arms_plot=plot.arms_plot(judged) if trusted else None,
-        difference_plot=plot.difference_plot(judged) if trusted else None,
-        difference=_difference(judged) if told else "",
+        difference_plot=plot.difference_plot(judged) if trusted and not units.metric(declared) else None,
+        difference=units.short(judged) if told else "",
+        unit=units.unit(declared),
         interval=say.level_words(judged),
-        margin=_margin(declared) if told else "",
+        margin=_margin(declared) if told and not units.metric(declared) else "",
         checks=tuple(checks.checks(judged, builds.check(result))),
         success=success.of_result(result, shown=shown),
         builds=tuple(builds.evidence(result)),
@@ -143,15 +144,10 @@ def _next(judged: Mapping[str, Any]) -> str:
     return "see what the case said"
 
 
-def _difference(judged: Mapping[str, Any]) -> str:
-    low, high = (say.points(limit) for limit in judged["ci"])
-    return f"{say.points(judged['diff'])} [{low}, {high}]"
-
-
 def _margin(declared: Mapping[str, Any]) -> str:
     if declared["margin"] is None:
         return ""
-    within = say.points(-declared["margin"])
+    within = units.points(-declared["margin"])
     what = f"below {within}" if declared["claim"] == "noninferior" else f"beyond {within[1:]} to either side"
     return f"thick bar: {say.margin_level_words(declared)}, on which the margin is judged; only {what} would matter"
 
@@ -194,6 +190,7 @@ def _facts(result: Mapping[str, Any], judged: Mapping[str, Any]) -> tuple[tuple[
     declared, plan = judged["declaration"], result["plan"]
     facts: list[tuple[str, Any]] = [
         ("claim", say.claim_words(declared)),
+        ("metric", units.metric(declared) or "win rate"),
         ("rule", declared["rule"]),
         ("error level", f"{declared['alpha']:g}, two-sided"),
         ("pairing", declared.get("pairing") or "none: independent arms"),

@@ -48,6 +48,7 @@ class ComparisonView:
         arms_plot: both win rates; None where nothing may be read from them.
         difference_plot: the difference; likewise.
         difference: the difference in short; empty likewise.
+        unit: what it is in.
         interval: what the difference's interval is, in words.
         margin: what the margin is and how it is judged; empty without one.
         checks: the trust checks.
@@ -81,6 +82,7 @@ class ComparisonView:
     arms_plot: plot.ArmsPlot | None
     difference_plot: plot.DifferencePlot | None
     difference: str
+    unit: str
     interval: str
     margin: str
     checks: tuple[checks.Check, ...]

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.report import sentences as say
+from pytest_evalharness.report import units
 from pytest_evalharness.report.page_view import ComparisonView, StratumView
 
 PART = "configuration"
@@ -34,7 +35,7 @@ def pooled(view: ComparisonView, result: Mapping[str, Any]) -> ComparisonView:
 def _stratum(stratum: Mapping[str, Any]) -> StratumView:
     arms = stratum["candidate"], stratum["baseline"]
     rates = [arm["wins"] / arm["finished"] if arm["finished"] else None for arm in arms]
-    difference = "" if None in rates else say.points((rates[0] or 0.0) - (rates[1] or 0.0))
+    difference = "" if None in rates else units.points((rates[0] or 0.0) - (rates[1] or 0.0))
     won = [say.share(arm["wins"], arm["finished"]) for arm in arms]
     return StratumView(printable(stratum["name"], say.NAME), won[0], won[1], difference)
 

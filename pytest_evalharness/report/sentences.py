@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.report import units
 
 NAME = 60
 """How much of a label or a name is shown."""
@@ -23,7 +24,9 @@ def verdict_sentence(judged: Mapping[str, Any]) -> str:
     if judged.get("aa"):
         return "One build met itself, and no difference was told, as it should be."
     candidate, baseline = (printable(judged[side]["label"], NAME) for side in ("candidate", "baseline"))
-    margin = judged["declaration"]["margin"]
+    margin, metric = judged["declaration"]["margin"], units.metric(judged["declaration"])
+    if metric:
+        return _by(metric, judged["verdict"], candidate, baseline, margin)
     within = f" to within {100 * margin:g} percentage points" if margin is not None else ""
     return {
         "better": f"{candidate} won more often than {baseline}.",
@@ -33,23 +36,40 @@ def verdict_sentence(judged: Mapping[str, Any]) -> str:
     }.get(judged["verdict"], printable(judged["verdict"]))
 
 
+def _by(metric: str, verdict: str, candidate: str, baseline: str, margin: float | None) -> str:
+    """What the evidence says of another metric than the win rate."""
+    within = f" to within {margin:g} {metric}" if margin is not None else ""
+    return {
+        "better": f"{candidate} has more {metric} than {baseline}.",
+        "worse": f"{candidate} has less {metric} than {baseline}.",
+        "equivalent": f"{candidate} and {baseline} have equally much {metric}{within}.",
+        "inconclusive": f"These games cannot tell whether {candidate} has more or less {metric} than {baseline}.",
+    }.get(verdict, printable(verdict))
+
+
 def numbers_sentence(judged: Mapping[str, Any]) -> str:
     """The counts and the difference; empty where none may be told."""
     if judged["verdict"] == "untrustworthy" or judged["diff"] is None:
         return ""
-    low, high = (points(limit) for limit in judged["ci"])
+    low, high = (units.points(limit) for limit in judged["ci"])
     if pooled(judged):
         games = " against ".join(str(judged[side]["finished"]) for side in ("candidate", "baseline"))
         return (
-            f"{len(judged['strata'])} configurations, {games} games: {points(judged['diff'])} percentage points, "
+            f"{len(judged['strata'])} configurations, {games} games: {units.points(judged['diff'])} percentage points, "
             f"{level_words(judged)} {low} to {high}."
         )
+    metric, measure = units.metric(judged["declaration"]), judged.get("measure")
+    if metric and measure:
+        means = " against ".join(units.mean(measure[side]) for side in ("candidate", "baseline"))
+        games = " and ".join(str(judged[side]["finished"]) for side in ("candidate", "baseline"))
+        low, high, found = (
+            units.difference(value, judged["declaration"]) for value in (*judged["ci"], judged["diff"])
+        )
+        return f"Mean {metric} {means} in {games} games: {found}, {level_words(judged)} {low} to {high}."
     won = " against ".join(
         f"{judged[side]['wins']} of {judged[side]['finished']}" for side in ("candidate", "baseline")
     )
-    return (
-        f"Won {won} games: {points(judged['diff'])} percentage points, {level_words(judged)} {low} to {high}."
-    )
+    return f"Won {won} games: {units.points(judged['diff'])} percentage points, {level_words(judged)} {low} to {high}."
 
 
 def pooled(judged: Mapping[str, Any]) -> bool:
@@ -75,7 +95,11 @@ def claim_words(declared: Mapping[str, Any]) -> str:
     """A claim as it was declared: `“noninferior” within 0.20`."""
     word = printable(declared["claim"]).replace("_", " ")
     margin = declared["margin"]
-    return f"“{word}” within {margin:.2f}" if declared["claim"] in _MARGINAL and margin else f"“{word}”"
+    return (
+        f"“{word}” within {units.margin(declared)}"
+        if declared["claim"] in _MARGINAL and margin
+        else f"“{word}”"
+    )
 
 
 def level_words(judged: Mapping[str, Any]) -> str:
@@ -90,11 +114,6 @@ def level_words(judged: Mapping[str, Any]) -> str:
 def margin_level_words(declared: Mapping[str, Any]) -> str:
     """What kind of interval margins are judged on."""
     return f"{100 * (1 - 2 * declared['alpha']):.4g}\N{NO-BREAK SPACE}% interval"
-
-
-def points(value: float) -> str:
-    """A difference in percentage points, with its sign and a true minus."""
-    return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def share(wins: int, games: int) -> str:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report import checks
+from pytest_evalharness.report import checks, units
 from pytest_evalharness.report.model import CaseReport, requests_told
 from pytest_evalharness.report.rows import SIDES
 from pytest_evalharness.report.sentences import NAME
@@ -251,18 +251,21 @@ def _enough(judged: Mapping[str, Any], *, shown: bool) -> _Found:
     if not shown:
         return State.UNKNOWN, f"{games} games; nothing is read from what cannot be believed"
     declared, decided = judged["declaration"], judged["decision"] in {"met", "not_met"}
-    separated = judged.get("separated", "none")
-    intervals = "" if "strata" in judged else "the Wilson intervals overlap, "
+    metric = units.metric(declared)
+    separated = "none" if metric else judged.get("separated", "none")  # those are intervals of wins
+    intervals = "" if "strata" in judged or metric else "the Wilson intervals overlap, "
     if separated != "none":
         return State.OK, f"{games} games: the Wilson intervals separate, {separated} above"
     if judged["verdict"] != "inconclusive":
-        return State.OK, f"{games} games: {intervals}the {judged['rule']} rule tells {judged['verdict']}"
+        by = f"{metric} by Student's t" if metric else f"the {judged['rule']} rule"
+        return State.OK, f"{games} games: {intervals}{by} tells {judged['verdict']}"
     if declared["margin"] is not None and decided:
         words = printable(declared["claim"]).replace("_", " ")
         became = "met" if judged["decision"] == "met" else "not met"
-        return State.OK, f"{games} games: {intervals}{words} within {declared['margin']:.2f} is {became}"
+        return State.OK, f"{games} games: {intervals}{words} within {units.margin(declared)} is {became}"
     needed = judged["required_n"].get(judged["rule"]) or judged["required_n"]["score"]
-    lift = f"a true lift of {declared['target_lift']:.2f}"
+    wanted = declared["target_lift"]
+    lift = f"a true difference of {wanted:g} {metric}" if metric else f"a true lift of {wanted:.2f}"
     more = f"{lift} needs {needed:.0f} an arm" if needed else f"{lift} is not possible"
     return State.NOT, f"{games} games neither separate the arms nor call the change neutral: {more}"
 

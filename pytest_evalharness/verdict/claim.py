@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -9,6 +10,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from pytest_evalharness.stats import inputs
+from pytest_evalharness.verdict.metrics import metric_of, words_of
 from pytest_evalharness.verdict.words import Claim, Effects, Metric, MissingPolicy, Pairing, Rule, Spending
 
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -25,15 +27,18 @@ class Declaration:
         rule: What decides a direction; a `Rule` or its word.
         alpha: Two-sided error level, inside (0, 0.5). Directions use the 1 - alpha interval (95 %), margins
             the 1 - 2 alpha interval (90 %).
-        margin: The difference that would not matter, inside (0, 1). `noninferior` and `equivalent` need one;
-            for the other claims it lets the verdict be "equivalent".
-        target_lift: The true difference worth finding, inside (0, 1), for which games are planned.
+        margin: The difference that would not matter, inside (0, 1), or above 0 in the units of a metric that is not the win
+            rate. `noninferior` and `equivalent` need one; for the other claims it lets the verdict be "equivalent".
+        target_lift: The true difference worth finding, likewise, for which games are planned.
         pairing: How games of the arms belong together; a `Pairing`, its word, or None for independent arms.
         looks: Games an arm (or pairs) after which the results are read, increasing; the last is all of them. Empty for
             the single look at the end. Only a rule that stands looks takes them, and `group_sequential` needs them.
         spending: How `group_sequential` spends alpha over its looks; a `Spending` or its word.
-        metric: The primary metric, which decides; only `wins` can.
-        secondary: Metrics that make the verdict inconclusive if they decide in the opposite direction.
+        metric: The primary metric, which decides: a `Metric`, its words ("win rate", "seat score"), or the name of a function
+            that reads a number off a game, `package.module:function`. More is better. What is not the win rate is judged by
+            Student's t, under the rule `score` only, at a single look, and never in a pool.
+        secondary: Metrics that make the verdict inconclusive if they decide in the opposite direction. By default the seat
+            score beside wins, and wins beside the seat score.
         missing: What missing episodes may do; a `MissingPolicy` or its word.
         effects: What pooled configurations are to each other; an `Effects` or its word. A single comparison has none.
         min_fire_rate: How often the tested policy's adviser must have decided in each arm, inside (0, 1]; what falls short, or
@@ -51,7 +56,7 @@ class Declaration:
     pairing: Pairing | None = None
     looks: tuple[int, ...] = ()
     spending: Spending = Spending.OBRIEN_FLEMING
-    metric: Metric = Metric.WINS
+    metric: str = Metric.WINS
     secondary: tuple[Metric, ...] = (Metric.SCORE,)
     missing: MissingPolicy = MissingPolicy.EXCLUDE
     effects: Effects = Effects.FIXED
@@ -69,9 +74,11 @@ class Declaration:
         put(self, "spending", word(Spending, self.spending, "spending"))
         put(self, "missing", word(MissingPolicy, self.missing, "missing"))
         put(self, "effects", word(Effects, self.effects, "effects"))
-        put(self, "target_lift", inputs.level(self.target_lift, "target_lift"))
+        put(self, "metric", metric_of(self.metric))
+        within = inputs.level if self.metric == Metric.WINS else _amount
+        put(self, "target_lift", within(self.target_lift, "target_lift"))
         if self.margin is not None:
-            put(self, "margin", inputs.level(self.margin, "margin"))
+            put(self, "margin", within(self.margin, "margin"))
         elif self.claim.needs_margin:
             raise ValueError(
                 f"claim {self.claim.value!r} needs a margin: the difference that would not matter"
@@ -88,18 +95,30 @@ class Declaration:
 
     def _check_metrics(self) -> None:
         put = object.__setattr__
-        put(self, "metric", word(Metric, self.metric, "metric"))
-        if self.metric is not Metric.WINS:
-            raise ValueError(
-                f"metric must be 'wins', got {self.metric.value!r}: seat scores are a secondary metric"
-            )
         named = _listed(self.secondary, "secondary must be a list of metrics")
+        if self.metric == Metric.SCORE and named == (Metric.SCORE,):
+            named = (Metric.WINS,)  # the default: whichever of the two does not decide may object
         put(self, "secondary", tuple(word(Metric, one, "secondary") for one in named))
         if self.metric in self.secondary:
-            raise ValueError("secondary must not name the primary metric, 'wins'")
+            raise ValueError(f"secondary must not name the primary metric, {words_of(self.metric)!r}")
+
+    @property
+    def measured(self) -> bool:
+        """Whether something else than wins decides."""
+        return self.metric != Metric.WINS
 
     def _check_rule(self) -> None:
         rule = self.rule
+        if self.measured and rule is not Rule.SCORE:
+            raise ValueError(
+                f"rule {rule.value!r} is for win rates: metric {words_of(self.metric)!r} is judged by Student's t, under the "
+                "rule 'score'"
+            )
+        if self.measured and self.claim is Claim.SEPARATED:
+            raise ValueError(
+                "claim 'separated' is read off the Wilson intervals of win rates: with metric "
+                f"{words_of(self.metric)!r} claim better, not_worse, noninferior or equivalent"
+            )
         if self.looks and not rule.stands_looks:
             able = ", ".join(one.value for one in Rule if one.stands_looks)
             raise ValueError(f"looks need a rule that stands them ({able}), got rule {rule.value!r}")
@@ -192,6 +211,17 @@ def _listed(value: Any, what: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
         raise ValueError(f"{what}, got {value!r}")  # noqa: TRY004 - one error for all
     return tuple(value)
+
+
+def _amount(value: Any, name: str) -> float:
+    """A finite number above 0, in the units of a metric.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < math.inf:
+        raise ValueError(f"{name} must be a number above 0, in the metric's units, got {value!r}")
+    return float(value)
 
 
 def _increasing(looks: Any) -> tuple[int, ...]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pytest_evalharness.stats.normal import two_sided
-from pytest_evalharness.verdict import doubts, needs, rules
+from pytest_evalharness.verdict import doubts, rules
 from pytest_evalharness.verdict.checks import Check
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Comparison, Counts, Interval, Pairs, Turn, wilson_of
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
 from pytest_evalharness.verdict.judgement import Judgement, Scores
+from pytest_evalharness.verdict.measures import Measures
 from pytest_evalharness.verdict.outcome import Bench, Outcome, sensitivity
 from pytest_evalharness.verdict.standard import Standard
+from pytest_evalharness.verdict.trial import Trial, trial_of
 from pytest_evalharness.verdict.words import (
     Decision,
     Metric,
@@ -25,7 +26,6 @@ from pytest_evalharness.verdict.words import (
     Verdict,
 )
 
-_ANYTHING: Interval = (-1.0, 1.0)
 _FEWEST_SCORES = 2
 
 
@@ -37,6 +37,7 @@ def judge(
     *,
     verified: Sequence[str] = (),
     pairs: Pairs | None = None,
+    measures: Measures | None = None,
     turns: Sequence[Turn] = (),
     scores: tuple[Sequence[float], Sequence[float]] | None = None,
     look: int | None = None,
@@ -60,6 +61,8 @@ def judge(
         trust: Checks of the run that failed.
         verified: Names of checks that were made and passed; "seats" puts "seats verified" into the headline.
         pairs: The games pair by pair, exactly when the declaration pairs them.
+        measures: The declared metric in every counted game, exactly when it is not the win rate; it decides then, and wins are
+            told beside it.
         turns: The arms' finished games side by side in the order they were asked for, which `always_valid` needs
             unless the games are paired.
         scores: The tested seat's score in each finished game of the candidate and of the baseline; of pairs, in
@@ -76,17 +79,19 @@ def judge(
         The judgement, with every number that a report prints.
 
     Raises:
-        ValueError: Pairs are given though none were declared, or the reverse, or they contradict the arms; there is no
-            such look; `always_valid` has no turns.
+        ValueError: Pairs or measures are given though none were declared, or the reverse, or they contradict the arms;
+            there is no such look; `always_valid` has no turns.
     """
     arms = (candidate, baseline)
     counts = _counts(declaration, candidate, baseline, pairs, tuple(turns))
     standard = Standard.of(declaration, look=look, unplanned=unplanned_looks > 0)
     told = _scores(declaration, scores)
+    wilson_c, wilson_b = wilson_of(counts, declaration.alpha)
     bench = Bench(declaration, standard, None if aa else others, told.objection if told else 0)
-    p_gate, p_adjusted = bench.p_values(counts)
-    counted = bench.outcome(counts, allowed=bench.stands(p_adjusted))
-    worst, best = _missing_bounds(counts, arms, bench, counted)
+    trial = trial_of(bench, counts, measures)
+    p_gate, p_adjusted = trial.p_values()
+    counted = trial.outcome()
+    worst, best = _missing_bounds(trial, arms, counted)
     shaken = sensitivity(declaration, counted, worst, best)
     if declaration.missing is MissingPolicy.STRICT and shaken is Sensitivity.WEAKENS:
         counted = demoted(counted)
@@ -97,14 +102,13 @@ def judge(
     verdict = Verdict.UNTRUSTWORTHY if broken else counted.verdict
     decision = counted.decision
     if broken or aa:
-        decision = rules.decide(declaration, verdict, counted.apart, counted.limits, counts.fewest, aa=aa)
+        decision = rules.decide(declaration, verdict, counted.apart, counted.limits, trial.fewest, aa=aa)
     moved = standard.rule is not declaration.rule
-    notes = (*doubts.notes(shaken, unplanned_looks, moved=moved), *doubts.at_the_ceiling(arms))
-    playable = counts.fewest > 0
-    diff = counts.difference if playable else None
-    wilson_c, wilson_b = wilson_of(counts, declaration.alpha)
+    ceiling = () if declaration.measured else doubts.at_the_ceiling(arms)
+    notes = (*doubts.notes(shaken, unplanned_looks, moved=moved), *ceiling)
+    found = trial.numbers()
     p_better, expected_loss = _posterior(declaration, counts)
-    planned = needs.needs(declaration, standard.rule, arms, pairs, diff)
+    planned = trial.needs(arms, pairs)
     return Judgement(
         declaration=declaration,
         candidate=candidate,
@@ -120,12 +124,12 @@ def judge(
         look=standard.look,
         unplanned_looks=unplanned_looks,
         bound=standard.bar if standard.rule is Rule.GROUP_SEQUENTIAL else None,
-        z=counts.z() if playable else 0.0,
+        z=found.z,
         log_evidence=counts.log_evidence(declaration.alpha) if standard.rule is Rule.ALWAYS_VALID else None,
-        diff=diff,
-        ci=_interval(standard, counts) if playable else _ANYTHING,
-        ci_margin=counts.interval(2.0 * standard.margin_alpha) if playable else _ANYTHING,
-        p=counts.p() if playable else 1.0,
+        diff=found.diff,
+        ci=found.ci,
+        ci_margin=found.ci_margin,
+        p=found.p,
         p_exact=counted.reading.p_exact,
         p_gate=p_gate,
         p_adjusted=p_adjusted,
@@ -148,24 +152,20 @@ def judge(
         detectable_lift=planned.detectable_lift,
         detectable_loss=planned.detectable_loss,
         planning_rate=planned.rate,
-        ceiling=doubts.ceiling(arms),
+        ceiling=not declaration.measured and doubts.ceiling(arms),
         p_better=p_better,
         expected_loss=expected_loss,
         aa=aa,
+        measure=trial.measure,
     )
 
 
-def _missing_bounds(
-    counts: Comparison, arms: doubts.Arms, bench: Bench, counted: Outcome
-) -> tuple[Outcome, Outcome]:
+def _missing_bounds(trial: Trial, arms: doubts.Arms, counted: Outcome) -> tuple[Outcome, Outcome]:
     """What it would come to with all missing episodes against the candidate, and with all of them for it."""
     lost_c, lost_b = (arm.posted - arm.finished for arm in arms)
     if lost_c == 0 and lost_b == 0:
         return counted, counted
-    worst, best = (
-        bench.outcome(extreme, allowed=bench.stands(bench.p_values(extreme)[1]))
-        for extreme in counts.extremes(lost_c, lost_b)
-    )
+    worst, best = (extreme.outcome() for extreme in trial.extremes(lost_c, lost_b))
     return worst, best
 
 
@@ -173,15 +173,6 @@ def demoted(counted: Outcome) -> Outcome:
     """The outcome that a strict policy leaves where the missing episodes could undo it."""
     reading = replace(counted.reading, verdict=Verdict.INCONCLUSIVE, reasons=(Reason.MISSING_STRICT,))
     return replace(counted, reading=reading, decision=Decision.CANNOT_TELL)
-
-
-def _interval(standard: Standard, counts: Comparison) -> Interval:
-    """The interval that the rule reads; an interval that contradicted its verdict would help nobody."""
-    if standard.rule is Rule.NEWCOMBE:
-        return counts.newcombe(standard.alpha)
-    if standard.rule is Rule.GROUP_SEQUENTIAL:
-        return counts.interval(two_sided(standard.bar))
-    return counts.interval(standard.alpha)
 
 
 def _scores(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Generic, TypeVar
 
 from pytest_evalharness.verdict.checks import Check
@@ -76,6 +76,31 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """The declared metric where it is not the win rate, in its own units.
+
+    Attributes:
+        metric: Its name, as declared.
+        candidate: The candidate's mean over its counted games.
+        baseline: The baseline's.
+        spread_candidate: The standard deviation of the candidate's games.
+        spread_baseline: That of the baseline's.
+        test: Whose interval and test decide: "Welch" or "paired t".
+    """
+
+    metric: str
+    candidate: float
+    baseline: float
+    spread_candidate: float
+    spread_baseline: float
+    test: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values under sorted keys."""
+        return dict(sorted(asdict(self).items()))
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """What `judge` found. Frozen, picklable, and plain data through `to_json`.
 
@@ -96,17 +121,19 @@ class Judgement:
         look: Which planned look this was, from 0; 0 where only one was planned.
         unplanned_looks: How often results were looked at out of plan.
         bound: The z that the score statistic had to exceed at this look, under `group_sequential`; else None.
-        z: The score statistic.
+        z: The score statistic; Student's t where the metric is not the win rate.
         log_evidence: Under `always_valid`, the highest log evidence for the candidate and for the baseline, each of
             which decides at log(1 / alpha); else None.
-        diff: Candidate's minus baseline's win rate, or None without games in both arms.
+        diff: Candidate's minus baseline's win rate, or mean of the declared metric in its units; None without games in both
+            arms (two of them for a mean). `ci` and `ci_margin` are in the same units.
         ci: Interval for the difference at 1 - alpha (95 %): Newcombe's under the rule "newcombe", else the score
             interval (Miettinen-Nurminen, or Tango for pairs); under `group_sequential` at this look's bound.
         ci_margin: Score interval for the difference at 1 - 2 alpha (90 %), on which margins are judged; wider by the square
             root of 2 in z after an unplanned look.
-        p: The p-value that belongs to the score interval: N-1 score test, or McNemar for pairs.
+        p: The p-value that belongs to the score interval: N-1 score test, or McNemar for pairs; that of Student's t for another
+            metric.
         p_exact: Barnard's p-value where it had to agree (5 to 9 games; McNemar's mid-p for pairs) or to decide
-            (the rule "exact"; McNemar's exact p for pairs), else None.
+            (the rule "exact"; McNemar's exact p for pairs), else None. The permutation test's for another metric.
         p_gate: The smallest level at which the rule (for the claim `separated`, the overlap) would tell a direction.
         p_adjusted: Holm's adjusted `p_gate` among the claims that were tested together; None outside of a family.
         family: How many claims were tested together, this one included; None outside of a family.
@@ -134,6 +161,7 @@ class Judgement:
         expected_loss: What choosing the candidate, and choosing the baseline, would cost on average; likewise.
         aa: Whether both arms were one build by design.
         checks: What was looked at before the effect was read, and what was seen.
+        measure: The declared metric of both arms where it is not the win rate, else None.
     """
 
     declaration: Declaration
@@ -182,6 +210,7 @@ class Judgement:
     expected_loss: Interval | None = None
     aa: bool = False
     checks: tuple[Check, ...] = ()
+    measure: Measure | None = None
 
     @property
     def settled(self) -> bool:
@@ -252,6 +281,7 @@ class Judgement:
                 "pairs": None if values["pairs"] is None else Pairs.from_json(values["pairs"]),
                 "reasons": tuple(Finding.from_json(reason) for reason in values["reasons"]),
                 "verified": tuple(values["verified"]),
+                "measure": None if values.get("measure") is None else Measure(**values["measure"]),
                 "checks": tuple(map(Check.from_json, values.get("checks", ()))),
                 "separated": Separated(values["separated"]),
                 "sensitivity": Sensitivity(values["sensitivity"]),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_evalharness.stats import paired, power
+from pytest_evalharness.stats.normal import critical
 from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Pairs
@@ -17,6 +18,9 @@ from pytest_evalharness.verdict.words import Rule
 
 if TYPE_CHECKING:
     from pytest_evalharness.stats.enumeration import RuleName
+
+_POWER_TAIL = 0.4
+"""Two-sided, the z of 80 % power."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +52,11 @@ def needs(declaration: Declaration, rule: Rule, arms: Arms, pairs: Pairs | None,
         rule,
         lambda name: power.required_n(baseline.wins, baseline.finished, lift, alpha=alpha, rule=name),
     )
-    rate = power.shrunk_rate(baseline.wins, baseline.finished)
+    rate = rate_of(arms)
     return Needs(
         required,
         _required_pairs(pairs, lift, alpha),
-        _configs(required.under(rule)),
+        requests_of(required.under(rule)),
         _detectable(rate, arms, rule, alpha),
         _detectable(1.0 - rate, arms, rule, alpha),
         rate,
@@ -65,13 +69,31 @@ def games_among(judgement: Judgement) -> int | None:
     That is the dear end of Holm's procedure, where each of m claims gets alpha / m (Bonferroni).
     """
     declaration = judgement.declaration
+    if declaration.measured:
+        return _measured_among(judgement)
     among = replace(declaration, alpha=declaration.alpha / (judgement.family or 1))
     arms = judgement.candidate, judgement.baseline
     found = needs(among, judgement.rule, arms, judgement.pairs, judgement.diff)
     return found.required_n.under(judgement.rule)
 
 
-def _configs(required: int | None) -> int | None:
+def _measured_among(judgement: Judgement) -> int | None:
+    """The same for a metric that is not the win rate: games go with the square of the critical values."""
+    needed, alpha = judgement.required_n.score, judgement.declaration.alpha
+    if needed is None:
+        return None
+    reach = [critical(level) + critical(_POWER_TAIL) for level in (alpha, alpha / (judgement.family or 1))]
+    return math.ceil(needed * (reach[1] / reach[0]) ** 2)
+
+
+def rate_of(arms: Arms) -> float:
+    """The baseline's win rate that plans are made for."""
+    _, baseline = arms
+    return power.shrunk_rate(baseline.wins, baseline.finished)
+
+
+def requests_of(required: int | None) -> int | None:
+    """How many requests so many games take; None where one is enough."""
     return math.ceil(required / MOST_GAMES) if required is not None and required > MOST_GAMES else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_evalharness.verdict import checks, wording
 from pytest_evalharness.verdict.counts import Interval
+from pytest_evalharness.verdict.figures import signed
 from pytest_evalharness.verdict.pooled_judgement import Pooled, PooledJudgement
 from pytest_evalharness.verdict.strata import Stratum
 from pytest_evalharness.verdict.words import Claim, Effects, Rule, Verdict
@@ -54,7 +55,7 @@ def summary_lines(judgement: PooledJudgement) -> list[str]:
 
 def stratum_line(stratum: Stratum) -> str:
     """A configuration's own counts and difference: shown, not judged."""
-    own = "no difference" if stratum.difference is None else wording.signed(stratum.difference, 3)
+    own = "no difference" if stratum.difference is None else signed(stratum.difference, 3)
     scores = " vs ".join(map(wording.score, stratum.arms))
     return f"configuration  : {stratum.name}  {scores}  {own}"
 
@@ -76,7 +77,6 @@ def _ways(judgement: PooledJudgement) -> list[str]:
 
 def _way(way: Pooled, interval: str) -> str:
     low, high = way.ci
-    signed = wording.signed
     return f"{signed(way.difference, 3)} [{signed(low, 3)}, {signed(high, 3)}] ({interval})  p={way.p:.2g}"
 
 

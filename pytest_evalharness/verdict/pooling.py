@@ -14,6 +14,7 @@ from pytest_evalharness.verdict.counts import Interval
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.gate import adjusted_p
 from pytest_evalharness.verdict.judge import demoted
+from pytest_evalharness.verdict.metrics import words_of
 from pytest_evalharness.verdict.outcome import Outcome, sensitivity
 from pytest_evalharness.verdict.pooled_judgement import Heterogeneity, Pooled, PooledJudgement, total
 from pytest_evalharness.verdict.standard import Standard
@@ -60,6 +61,11 @@ def require_poolable(declaration: Declaration, strata: int, *, looked: bool = Fa
         ValueError: It cannot; the message says why and what to do.
     """
     require_enough(strata)
+    if declaration.measured:
+        raise ValueError(
+            f"metric {words_of(declaration.metric)!r} has no way to pool: the pooled test is one of wins; make each "
+            "configuration a comparison of its own"
+        )
     if looked and not declaration.rule.decides:
         raise ValueError(f"rule {declaration.rule.value!r} never decides, so there is nothing to pool")
     if not looked and declaration.rule is not Rule.SCORE:

@@ -6,10 +6,12 @@ import math
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_evalharness.stats.normal import SQRT2, critical, two_sided
-from pytest_evalharness.verdict import checks, rules
+from pytest_evalharness.verdict import checks, measure_wording, rules
 from pytest_evalharness.verdict.counts import Interval
 from pytest_evalharness.verdict.evidence import ArmEvidence
+from pytest_evalharness.verdict.figures import amount, plain_amount, signed
 from pytest_evalharness.verdict.judgement import MOST_GAMES, ByRule, Judgement
+from pytest_evalharness.verdict.metrics import words_of
 from pytest_evalharness.verdict.words import Claim, Reason, Rule, Separated, Verdict
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def headline(judgement: Judgement, name: str) -> str:
     start = f"{name}: {judgement.verdict.upper()}"
     if judgement.verdict is Verdict.UNTRUSTWORTHY:
         return f"{start}, {'; '.join(map(str, judgement.reasons))}"
-    parts = [start, points(judgement), f"{score(judgement.candidate)} vs {score(judgement.baseline)}"]
+    parts = [start, points(judgement), _arms(judgement)]
     claim = judgement.declaration.claim
     if judgement.aa:
         parts.append("as an A/A run should")
@@ -56,6 +58,7 @@ def summary_lines(judgement: Judgement) -> list[str]:
         _rates(judgement),
         f"wilson-overlap : {_overlap(judgement)}",
         f"{_rule_name(judgement):<14} : {_score_line(judgement)}",
+        *measure_wording.lines(judgement),
         *_sequential_line(judgement),
         *_bayes_line(judgement),
         *_seat_scores(judgement),
@@ -84,6 +87,10 @@ def undecided(judgement: AnyJudgement) -> str:
     """What these games leave open; of a claim that only the family kept open, that the interval alone would not."""
     low, high = judgement.ci
     between = f"difference between {signed(low, 2)} and {signed(high, 2)}"
+    if judgement.declaration.measured:
+        between = (
+            f"{words_of(judgement.declaration.metric)} difference between {amount(low)} and {amount(high)}"
+        )
     adjusted = judgement.p_adjusted
     if adjusted is None or all(reason.reason is not Reason.FAMILY for reason in judgement.reasons):
         return between
@@ -94,16 +101,20 @@ def undecided(judgement: AnyJudgement) -> str:
 
 
 def points(judgement: AnyJudgement) -> str:
-    """The difference in percentage points: -36.7 pp [-57.1, -12.2]."""
+    """The difference in percentage points: -36.7 pp [-57.1, -12.2]; of another metric in its own units."""
     if judgement.diff is None:
         return "no difference measured"
     low, high = judgement.ci
+    if judgement.declaration.measured:
+        return f"{words_of(judgement.declaration.metric)} {amount(judgement.diff)} [{amount(low)}, {amount(high)}]"
     return f"{signed(100 * judgement.diff, 1)} pp [{signed(100 * low, 1)}, {signed(100 * high, 1)}]"
 
 
-def signed(value: float, digits: int) -> str:
-    """A number with its sign, never "-0"."""
-    return f"{round(value, digits) + 0.0:+.{digits}f}"
+def _arms(judgement: Judgement) -> str:
+    """What both arms brought: wins over games, or the metric's means."""
+    if judgement.measure is not None:
+        return measure_wording.means(judgement, judgement.measure)
+    return f"{score(judgement.candidate)} vs {score(judgement.baseline)}"
 
 
 def score(arm: ArmEvidence) -> str:
@@ -117,7 +128,11 @@ def claim_words(judgement: AnyJudgement) -> str:
     margin = judgement.declaration.margin
     claim = judgement.declaration.claim
     word = claim.value.replace("_", " ")
-    return f"{word} within {margin:.2f}" if claim.needs_margin and margin is not None else word
+    if not claim.needs_margin or margin is None:
+        return word
+    if judgement.declaration.measured:
+        return f"{word} within {margin:g} {words_of(judgement.declaration.metric)}"
+    return f"{word} within {margin:.2f}"
 
 
 def claim_line(judgement: AnyJudgement) -> str:
@@ -159,6 +174,8 @@ def _rule_name(judgement: Judgement) -> str:
 
 
 def _score_line(judgement: Judgement) -> str:
+    if judgement.measure is not None:
+        return measure_wording.wins_beside(judgement)
     low, high = judgement.ci
     rule = judgement.rule
     p = f"{'score ' if rule is Rule.NEWCOMBE else ''}p={judgement.p:.2g}"
@@ -246,6 +263,8 @@ def _bayes_line(judgement: Judgement) -> list[str]:
 
 
 def _detectable(judgement: Judgement) -> str:
+    if judgement.measure is not None:
+        return measure_wording.detectable(judgement)
     rule = judgement.rule
     shown = rules.deciding(rule if rule is not Rule.OVERLAP else Rule.SCORE)
     up, down = judgement.detectable_lift, judgement.detectable_loss
@@ -264,6 +283,8 @@ def _either(values: ByRule[float], rule: Rule) -> str:
 
 
 def _required(judgement: Judgement) -> str:
+    if judgement.measure is not None:
+        return measure_wording.required(judgement)
     lift, needed = judgement.declaration.target_lift, judgement.required_n
     first = needed.score if judgement.rule is Rule.OVERLAP else needed.under(judgement.rule)
     if first is None:
@@ -303,4 +324,6 @@ def _unseen(judgement: AnyJudgement) -> str:
     loss = judgement.detectable_loss.under(judgement.rule)
     if loss is None:
         return ", but no loss at all could have been seen reliably with so few games"
+    if declared.measured:
+        return f", but a true loss below {plain_amount(loss)} {words_of(declared.metric)} would often not have been seen"
     return f", but a true loss below {loss:.2f} would often not have been seen"

@@ -191,6 +191,7 @@ class Reason(StrEnum):
     DUPLICATES = "duplicates"
     REPORTS_MISSING = "reports_missing"
     DECLARATION_CHANGED = "declaration_changed"
+    UNMEASURED = "unmeasured"
     NO_GAMES = "no_games"
     MISSING_OVER_LIMIT = "missing_over_limit"
     MISSING_DIFFERS = "missing_differs_between_arms"
@@ -209,6 +210,7 @@ class Reason(StrEnum):
     METRICS_DISAGREE = "metrics_disagree"
     FAMILY = "family"
     MISSING_STRICT = "missing_strict"
+    NO_SPREAD = "no_spread"
     REPORT_ONLY = "report_only"
     # Worth knowing beside any verdict.
     WITHIN_MARGIN = "within_margin"
@@ -250,6 +252,7 @@ _SENTENCES = {
     Reason.DUPLICATES: "episodes are copies of one another, so there are fewer of them than claimed",
     Reason.REPORTS_MISSING: "not every case reported its result",
     Reason.DECLARATION_CHANGED: "the declaration was changed after results could be seen",
+    Reason.UNMEASURED: "games that were played tell nothing of the declared metric",
     Reason.NO_GAMES: "an arm has no finished game",
     Reason.MISSING_OVER_LIMIT: "more than 10 % of an arm's episodes are missing",
     Reason.MISSING_DIFFERS: "one arm lost clearly more episodes than the other",
@@ -267,6 +270,7 @@ _SENTENCES = {
     Reason.METRICS_DISAGREE: "wins and seat score decide in opposite directions: a scoring error, or a real trade-off",
     Reason.FAMILY: "it would stand alone, and does not among all the claims that were tested together",
     Reason.MISSING_STRICT: "the missing episodes at their worst would undo it, and the declared policy is strict",
+    Reason.NO_SPREAD: "the metric is the same in every game of an arm, so no difference can be tested",
     Reason.REPORT_ONLY: "the bayes rule is report only: it never decides, so a claim needs another rule",
     Reason.WITHIN_MARGIN: "the difference is real but smaller than the margin",
     Reason.CEILING: "both arms win almost always or almost never, so this eval cannot tell them apart",
@@ -298,6 +302,7 @@ _UNTRUSTWORTHY = frozenset(
         Reason.DUPLICATES,
         Reason.REPORTS_MISSING,
         Reason.DECLARATION_CHANGED,
+        Reason.UNMEASURED,
         Reason.NO_GAMES,
         Reason.MISSING_OVER_LIMIT,
         Reason.MISSING_DIFFERS,

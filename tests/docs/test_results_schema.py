@@ -66,7 +66,7 @@ def test_no_object_takes_a_field_that_is_not_named():
         (("reason", "properties", "reason"), words.Reason),
         (("judgement", "properties", "separated"), words.Separated),
         (("declaration", "properties", "claim"), words.Claim),
-        (("declaration", "properties", "metric"), words.Metric),
+        (("declaration", "properties", "metric", "anyOf", 0), words.Metric),
         (("declaration", "properties", "spending"), words.Spending),
         (("declaration", "properties", "missing"), words.MissingPolicy),
         (("declaration", "properties", "effects"), words.Effects),

@@ -72,6 +72,16 @@ def test_what_the_tested_policy_failed_itself_is_a_loss_and_says_so(make, arm, r
     )
 
 
+def test_a_crash_in_a_game_that_was_played_is_a_loss_and_says_so(make, arm, rows):
+    ended = [{"slot": i, "state": "exited", "exit_code": 0, "finished_at": 1000.0} for i in range(8)]
+    ended[0] |= {"exit_code": 1, "finished_at": 500.0}
+    row = rows(make.episode(arm, 0, players=ended))[0]
+    assert (row["outcome"], row["cause"]) == (
+        "loss",
+        "its process broke while the game went on (the tested policy's own failure)",
+    )
+
+
 def test_an_episode_that_was_played_has_no_cause_and_its_numbers(make, arm, rows):
     won, lost = rows(make.episode(arm, 0), make.episode(arm, 1, win=False))
     assert [(r["outcome"], r["cause"], r["score"], r["kills"], r["seed"]) for r in (won, lost)] == [

@@ -1,6 +1,7 @@
 import pytest
 
 from pytest_evalharness.report import sentences as say
+from pytest_evalharness.report import units
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_a_name_from_outside_is_one_short_harmless_line(judged):
     ("value", "text"), [(0.0, "+0.0"), (-0.0001, "+0.0"), (0.5, "+50.0"), (-0.367, "\N{MINUS SIGN}36.7")]
 )
 def test_points_have_a_sign(value, text):
-    assert say.points(value) == text
+    assert units.points(value) == text
 
 
 def test_a_rate_without_games_has_no_percentage():
