@@ -264,9 +264,9 @@ def test_nobody_chooses_another_field_while_the_frozen_one_is_there(project, run
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"pairing": "seed"}, "pairing 'seed' cannot be pooled"),
+        pytest.param({"pairing": "seed"}, "pairing 'seed' cannot be pooled", marks=pytest.mark.slow),
         ({"claim": "separated"}, "claim 'separated' is read off one interval an arm"),
-        ({"rule": "bayes"}, "rule 'bayes' never decides"),
+        pytest.param({"rule": "bayes"}, "rule 'bayes' never decides", marks=pytest.mark.slow),
     ],
     ids=["pairs", "separated", "bayes"],
 )
@@ -288,6 +288,7 @@ def test_what_cannot_be_pooled_is_offered_no_new_stratum(project, runs, more, wh
     assert project.league.posts == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "declared"),
     [
@@ -353,6 +354,7 @@ def test_planned_looks_that_are_left_come_first_under_the_declared_rule(project,
         assert "by the overlap rule, not the declared group_sequential" in out
 
 
+@pytest.mark.slow
 def test_all_chosen_comparisons_are_extended_or_none(project, runs):
     project.cases(
         OPEN.format(more="")
@@ -396,6 +398,7 @@ def with_short_patience(project, run_id):
         file.execute("UPDATE runs SET info_json = ? WHERE run_id = ?", (json.dumps(info), run_id))
 
 
+@pytest.mark.slow
 def test_an_unfinished_extension_says_so_and_can_be_looked_at_and_ended(project, runs, waiting):
     assert "extended, not finished" in runs("ls")[1]
     code, _, errors = runs("extend", waiting)

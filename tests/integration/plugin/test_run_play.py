@@ -114,6 +114,7 @@ def test_what_was_never_posted_is_withdrawn(project, capfd):
     assert project.posted == 4
 
 
+@pytest.mark.slow
 def test_episodes_that_run_on_are_counted_when_the_rest_is_cancelled(project, capfd):
     project.league.fault("wedged-seat=3")
     stopped = project.judge_here("--eval-total-budget=0.5", "--eval-num=7")

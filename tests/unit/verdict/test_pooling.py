@@ -242,6 +242,30 @@ def test_an_unplanned_look_asks_for_the_level_of_the_overlap_rule():
     assert judged(LIFT, judging={"unplanned_looks": 1}).verdict is Verdict.BETTER
 
 
+@pytest.mark.parametrize("rule", [rule for rule in Rule if rule not in {Rule.SCORE, Rule.BAYES}])
+def test_after_a_look_any_rule_that_decides_gives_way_to_the_pooled_test(rule):
+    looks = {"looks": (10, 30)} if rule is Rule.GROUP_SEQUENTIAL else {}
+    found = judged(LIFT, rule=rule, judging={"unplanned_looks": 1}, **looks)
+    asked = judged(LIFT, judging={"unplanned_looks": 1})
+    assert found.declaration.rule is rule
+    assert found.rule is Rule.OVERLAP
+    assert (found.verdict, found.p, found.ci, found.required_n) == (
+        asked.verdict,
+        asked.p,
+        asked.ci,
+        asked.required_n,
+    )
+    (line,) = (line for line in found.summary_lines() if line.startswith("CMH"))
+    assert "at the overlap rule's level" in line
+    assert ("not the declared rule's" in line) is (rule is not Rule.OVERLAP)
+    assert PooledJudgement.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_a_rule_that_never_decides_is_never_pooled():
+    with pytest.raises(ValueError, match="rule 'bayes' never decides, so there is nothing to pool"):
+        judged(LIFT, rule="bayes", judging={"unplanned_looks": 1})
+
+
 def test_among_several_claims_the_pool_is_one():
     tables = [(18, 30, 12, 30), (18, 30, 11, 30)]
     alone, member = judged(tables), judged(tables, judging={"others": [0.5, 0.04]})
