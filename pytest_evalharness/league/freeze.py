@@ -13,17 +13,19 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import DeclarationChanged, EvalHarnessError, FieldUnavailable
 from pytest_evalharness.league.arms import SIDES, Arm, build_arm
+from pytest_evalharness.league.asked import asked_of, bodies_of, labels_of, specs_of, versions_of
 from pytest_evalharness.league.build_check import BuildCheck
 from pytest_evalharness.league.frozen import Frozen, builds_of, frozen_of, laid_down, parts_of, strata_of
 from pytest_evalharness.league.local_builds import BuildSources
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration, require_own_arms
 from pytest_evalharness.league.provenance import Provenance
+from pytest_evalharness.league.renewing import Renewed
 from pytest_evalharness.league.roster import Roster, division_of, no_longer_live, resolve_field
 from pytest_evalharness.ledger.journal import Ledger
-from pytest_evalharness.ledger.keys import arm_key, digest
+from pytest_evalharness.ledger.keys import digest
 from pytest_evalharness.ledger.proofs import BUILDS
-from pytest_evalharness.ledger.records import ArmSpec, Comparison
+from pytest_evalharness.ledger.records import Comparison
 
 if TYPE_CHECKING:
     from pytest_evalharness.observatory.client import Observatory
@@ -65,7 +67,7 @@ class Freezer:
         self._check = BuildCheck(ledger, clock, run_id, sources or BuildSources())
         self._live: dict[tuple[str, str], list[Membership]] = {}
         self._divisions: dict[str, str] = {}
-        self._validated: set[str] = set()
+        self._validated: set[Roster] = set()
         self._lock = threading.Lock()
 
     # ------------------------------------------------------------ comparing
@@ -80,16 +82,28 @@ class Freezer:
         if comparison is not None:
             return frozen_of(comparison, comparison.frozen or {})
         policies = self._policies(plan)
-        asked = _asked(plan, _versions(policies))
+        asked = asked_of(plan, versions_of(policies))
         builds = self._check.of(plan, policies, self._proved(asked))
         comparison = self._agree(asked, case, fresh=fresh)
         if comparison.frozen is None:
-            roster, arms = self._seated(plan, policies, self._looks_before(comparison))
-            frozen = laid_down(roster, arms, builds)
-            comparison = self._ledger.freeze(comparison.id, frozen, _specs(plan, roster, arms))
+            comparison = self._lay(comparison, plan, policies, builds)
         comparison = self._strengthened(comparison, [builds])
         assert comparison.frozen is not None
         return frozen_of(comparison, comparison.frozen)
+
+    def _lay(
+        self,
+        comparison: Comparison,
+        plan: ComparisonPlan,
+        policies: Mapping[str, ResolvedPolicy],
+        builds: Provenance,
+        *,
+        after: Roster | None = None,
+    ) -> Comparison:
+        """Write down the field, the arms and the builds of an attempt; `after` as of `_field`."""
+        roster, arms = self._seated(plan, policies, self._looks_before(comparison), after)
+        frozen = laid_down(roster, arms, builds)
+        return self._ledger.freeze(comparison.id, frozen, specs_of(plan, roster, arms))
 
     def freeze_pool(self, plan: PoolPlan, case: str, *, fresh: bool) -> list[Frozen]:
         """Freeze all configurations of a pool together: they are one row of the journal, with two arms for each.
@@ -106,26 +120,83 @@ class Freezer:
         policies = {
             label: policy for known in self._each(plan, self._policies) for label, policy in known.items()
         }
-        asked = _asked(plan, _versions(policies))
+        asked = asked_of(plan, versions_of(policies))
         proved = self._proved(asked)
         builds = self._each(plan, lambda part: self._check.of(part, policies, proved))
         comparison = self._agree(asked, case, fresh=fresh)
         if comparison.frozen is None:
-            look = self._looks_before(comparison)
-            seated = self._each(plan, lambda part: self._seated(part, policies, look))
-            require_own_arms(plan, [_bodies(arms) for _, arms in seated])
-            strata = [
-                laid_down(roster, arms, one) for (roster, arms), one in zip(seated, builds, strict=True)
-            ]
-            laid = {
-                f"{side}.{i}": spec
-                for i, (part, pair) in enumerate(zip(plan.plans, seated, strict=True))
-                for side, spec in _specs(part, *pair).items()
-            }
-            comparison = self._ledger.freeze(comparison.id, {"strata": strata}, laid)
+            comparison = self._lay_pool(comparison, plan, policies, builds)
         comparison = self._strengthened(comparison, builds)
         assert comparison.frozen is not None
         return strata_of(comparison, comparison.frozen)
+
+    def _lay_pool(
+        self,
+        comparison: Comparison,
+        plan: PoolPlan,
+        policies: Mapping[str, ResolvedPolicy],
+        builds: Sequence[Provenance],
+        *,
+        after: Roster | None = None,
+    ) -> Comparison:
+        """Write down what `_lay` does, of each configuration."""
+        look = self._looks_before(comparison)
+        seated = self._each(plan, lambda part: self._seated(part, policies, look, after))
+        require_own_arms(plan, [bodies_of(arms) for _, arms in seated])
+        strata = [laid_down(roster, arms, one) for (roster, arms), one in zip(seated, builds, strict=True)]
+        laid = {
+            f"{side}.{i}": spec
+            for i, (part, pair) in enumerate(zip(plan.plans, seated, strict=True))
+            for side, spec in specs_of(part, *pair).items()
+        }
+        return self._ledger.freeze(comparison.id, {"strata": strata}, laid)
+
+    def renew(
+        self, plan: ComparisonPlan | PoolPlan, comparison_id: str, case: str, *, fresh: bool
+    ) -> Renewed | None:
+        """Freeze a comparison anew whose field moved on before anything of it was sent, or find it frozen anew.
+
+        Both arms get the new field, whichever process comes first: nothing of the old attempt exists at the server.
+
+        Returns:
+            Who is no longer live, and the comparison as it is now, a configuration each; None if the field stands, or
+            something was sent, or a pinned name stands for another version by now.
+
+        Raises:
+            EvalHarnessError: the field cannot be filled any more, or the server cannot be asked.
+        """
+        old = self._ledger.comparison(comparison_id)
+        if old.frozen is None or not self._ledger.progress.unsent(comparison_id):
+            return None
+        rosters = [Roster.from_json(part["roster"]) for part in parts_of(old)]
+        with self._lock:
+            gone = [
+                member
+                for roster in rosters
+                for member in no_longer_live(
+                    roster, self._memberships(roster.league, roster.division, again=True)
+                )
+            ]
+        latest = self._ledger.latest(old.plan)
+        if latest is None or (latest.id == old.id and not gone):
+            return None
+        parts = [plan] if isinstance(plan, ComparisonPlan) else list(plan.plans)
+        policies = {label: one for part in parts for label, one in self._policies(part).items()}
+        if asked_of(plan, versions_of(policies)) != old.plan:
+            return None
+        if latest.id == old.id:
+            latest = self._open(old.plan, case, fresh=fresh, supersede=old.id)
+        if latest.frozen is None:
+            proved = self._proved(old.plan)
+            builds = [self._check.of(part, policies, proved) for part in parts]
+            if isinstance(plan, ComparisonPlan):
+                latest = self._lay(latest, plan, policies, builds[0], after=rosters[0])
+            else:
+                latest = self._lay_pool(latest, plan, policies, builds, after=rosters[0])
+        assert latest.frozen is not None
+        single = isinstance(plan, ComparisonPlan)
+        found = [frozen_of(latest, latest.frozen)] if single else strata_of(latest, latest.frozen)
+        return Renewed(tuple(dict.fromkeys(gone)), tuple(found))
 
     def _answered(self, plan: ComparisonPlan | PoolPlan) -> Comparison | None:
         """The finished comparison that answers a plan, where nobody need be asked which one that is.
@@ -135,10 +206,10 @@ class Freezer:
         """
         if self._account is None:
             return None
-        versions = self._ledger.known.versions(plan.server, self._account, _labels(plan))
+        versions = self._ledger.known.versions(plan.server, self._account, labels_of(plan))
         if versions is None:
             return None
-        comparison = self._ledger.latest(_asked(plan, versions))
+        comparison = self._ledger.latest(asked_of(plan, versions))
         if comparison is None or not self._ledger.progress.complete(comparison.id):
             return None
         parts = [plan] if isinstance(plan, ComparisonPlan) else plan.plans
@@ -172,7 +243,7 @@ class Freezer:
         comparison = self._open(asked, case, fresh=fresh)
         if (
             comparison.frozen is not None
-            and self._never_posted(comparison)
+            and self._ledger.progress.unsent(comparison.id)
             and self._moved_on(comparison.frozen)
         ):
             # The field moved on before anything was sent: another attempt costs nothing and is no second look.
@@ -193,7 +264,9 @@ class Freezer:
             EvalHarnessError: as `freeze`.
         """
         policies = self._policies(plan)
-        builds = self._check.of(plan, policies, self._proved(_asked(plan, _versions(policies))), preview=True)
+        builds = self._check.of(
+            plan, policies, self._proved(asked_of(plan, versions_of(policies))), preview=True
+        )
         roster = resolve_field(self._connect(), plan, self._clock)
         arms = {side: build_arm(plan, side, roster, policies) for side in SIDES}
         return Frozen(roster, arms, builds=builds)
@@ -205,7 +278,7 @@ class Freezer:
             EvalHarnessError: as `freeze_pool`.
         """
         found = self._each(plan, self.preview)
-        require_own_arms(plan, [_bodies(one.arms) for one in found])
+        require_own_arms(plan, [bodies_of(one.arms) for one in found])
         return found
 
     @staticmethod
@@ -249,9 +322,13 @@ class Freezer:
         )
 
     def _seated(
-        self, plan: ComparisonPlan, policies: Mapping[str, ResolvedPolicy], look: int
+        self,
+        plan: ComparisonPlan,
+        policies: Mapping[str, ResolvedPolicy],
+        look: int,
+        after: Roster | None = None,
     ) -> tuple[Roster, dict[str, Arm]]:
-        roster = self._field(plan)
+        roster = self._field(plan, after)
         return roster, {side: build_arm(plan, side, roster, policies, look=look) for side in SIDES}
 
     def _looks_before(self, comparison: Comparison) -> int:
@@ -263,18 +340,14 @@ class Freezer:
         runs = dict.fromkeys(attempt.run_id for attempt in self._ledger.attempts(comparison.plan))
         return list(runs).index(comparison.run_id)
 
-    def _never_posted(self, comparison: Comparison) -> bool:
-        blocks = [block for key in comparison.arms.values() for block in self._ledger.blocks(key)]
-        return all(block.untouched for block in blocks)
-
     # ------------------------------------------------------------ resolving
 
     def _policies(self, plan: ComparisonPlan) -> dict[str, ResolvedPolicy]:
         """Every pinned label as a version: an owned policy, or a live member of the league."""
-        policies = {label: self.policy(label, plan) for label in _labels(plan)}
+        policies = {label: self.policy(label, plan) for label in labels_of(plan)}
         if self._account is not None:
             lasting = {label: one for label, one in policies.items() if one.owned and one.pinned_by(label)}
-            self._ledger.known.note_versions(plan.server, self._account, _versions(lasting))
+            self._ledger.known.note_versions(plan.server, self._account, versions_of(lasting))
         return policies
 
     def policy(self, label: str, plan: ComparisonPlan) -> ResolvedPolicy:
@@ -284,8 +357,13 @@ class Freezer:
         live = self._memberships(plan.league, self._division(plan))
         return resolve_policy(self._connect(), label, live=live)
 
-    def _field(self, plan: ComparisonPlan) -> Roster:
-        """The field of this run: resolved by whichever process comes first, read by the others."""
+    def _field(self, plan: ComparisonPlan, after: Roster | None = None) -> Roster:
+        """The field of this run: resolved by whichever process comes first, read by the others.
+
+        Args:
+            plan: what is asked.
+            after: the field whose place it takes, where that one moved on before anything was sent.
+        """
         question = {
             "league": plan.league,
             "division": plan.division,
@@ -294,7 +372,7 @@ class Freezer:
         }
         data = self._ledger.once(
             "roster",
-            f"{self._run_id}:{digest(question)}",
+            f"{self._run_id}:{digest(question)}{'' if after is None else f':{digest(after.to_json())}'}",
             lambda: resolve_field(self._connect(), plan, self._clock).to_json(),
             deadline=Deadline.after(self._clock, _ROSTER_SECONDS),
         )
@@ -324,11 +402,11 @@ class Freezer:
             FieldUnavailable: somebody of the frozen field is gone.
         """
         with self._lock:
-            if roster.resolved_at in self._validated:
+            if roster in self._validated:
                 return
             gone = no_longer_live(roster, self._memberships(roster.league, roster.division, again=True))
             if not gone:
-                self._validated.add(roster.resolved_at)
+                self._validated.add(roster)
                 return
         names = ", ".join(f"{printable(m.label)} ({printable(m.player_name)})" for m in gone)
         raise FieldUnavailable(
@@ -338,39 +416,6 @@ class Freezer:
             if begun
             else "run the same command again: it freezes the field as it is then",
         )
-
-
-def _specs(plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm]) -> dict[str, ArmSpec]:
-    specs = {}
-    for side, arm in arms.items():
-        # The roster tells when it was frozen: cases of one run share an arm, and no run compares its candidate
-        # with a baseline that was played at another time.
-        bodies = arm.bodies()
-        posted: dict[str, Any] = {"server": plan.server, "roster": roster.to_json(), "bodies": bodies}
-        if plan.aa:
-            posted["aa"] = side  # the bodies may be equal, and one arm held against itself would show nothing
-        specs[side] = ArmSpec(arm_key(posted), arm.to_json(), bodies)
-    return specs
-
-
-def _bodies(arms: Mapping[str, Arm]) -> list[list[dict[str, Any]]]:
-    """What is posted for each arm: two that are alike here play the same, however their seats were found."""
-    return [arm.bodies() for arm in arms.values()]
-
-
-def _asked(plan: ComparisonPlan | PoolPlan, versions: Mapping[str, str]) -> dict[str, Any]:
-    """The plan with the versions that its labels stand for now."""
-    return {**plan.to_json(), "versions": dict(sorted(versions.items()))}
-
-
-def _versions(policies: Mapping[str, ResolvedPolicy]) -> dict[str, str]:
-    return {label: policy.policy_version_id for label, policy in policies.items()}
-
-
-def _labels(plan: ComparisonPlan | PoolPlan) -> list[str]:
-    """Every label that a plan pins, each once."""
-    parts = [plan] if isinstance(plan, ComparisonPlan) else plan.plans
-    return list(dict.fromkeys(name for part in parts for side in SIDES for name in part.pins(side).values()))
 
 
 def _word(value: Any) -> str:

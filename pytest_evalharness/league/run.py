@@ -22,6 +22,7 @@ from pytest_evalharness.league.plan import Budgets, ComparisonPlan
 from pytest_evalharness.league.pool_plan import Configurations, PoolPlan, in_configuration
 from pytest_evalharness.league.pool_result import FieldsResult, PoolResult, concluded_pool, judge_cases
 from pytest_evalharness.league.provenance import Provenance
+from pytest_evalharness.league.renewing import MOST, nothing_sent
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.work import Work
@@ -60,6 +61,7 @@ class Entry:
 
     Attributes:
         pool: the case whose pool this is one configuration of; empty for a comparison of its own.
+        renewals: how often it was frozen anew, because its field moved on before anything was sent.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Entry:
     frozen: Frozen | None = None
     error: EvalHarnessError | None = None
     pool: str = ""
+    renewals: int = 0
 
     def ready(self) -> Frozen:
         """The frozen comparison.
@@ -110,6 +113,8 @@ class LeagueRun:
     ) -> None:
         self._ledger = ledger
         self._clock = clock
+        self._on_wait = on_wait
+        self._on_notice = on_notice
         self._events = events
         self._options = options
         self._freezer = Freezer(
@@ -381,12 +386,13 @@ class LeagueRun:
 
     def _played(self, entry: Entry) -> tuple[Case, dict[str, list[Block]]]:
         """Wait for a comparison, look by look, until one decides it or the last is taken."""
-        plan, frozen = entry.plan, entry.ready()
-        comparison = frozen.comparison
-        assert comparison is not None
+        plan = entry.plan
         while True:
             look = self._look(entry)
-            blocks = self._work.wait(plan, frozen, look)
+            blocks = self._wait(entry, look)
+            frozen = entry.ready()
+            comparison = frozen.comparison
+            assert comparison is not None
             unplanned = sum(one.position is None for one in self._ledger.looks.of(comparison.id))
             case = Case.read(
                 plan,
@@ -401,6 +407,38 @@ class LeagueRun:
             if self._decided(comparison.id, case, entry.name):
                 self._ledger.stop(comparison.id)
                 return case, blocks
+
+    def _wait(self, entry: Entry, look: int) -> dict[str, list[Block]]:
+        """Wait for what a look reads; a field that moves on before anything is sent is chosen anew for both arms."""
+        while True:
+            try:
+                return self._work.wait(entry.plan, entry.ready(), look)
+            except EvalHarnessError:
+                if not self._renewed(entry):
+                    raise
+
+    def _renewed(self, entry: Entry) -> bool:
+        """Whether a comparison was frozen anew, here or by another process; then its arms are posted on the new field."""
+        comparison, plan = entry.ready().comparison, self._pools.get(entry.pool, entry.plan)
+        assert comparison is not None
+        if entry.renewals >= MOST or not isinstance(plan, ComparisonPlan | PoolPlan):
+            return False
+        try:
+            if not nothing_sent(self._ledger.progress, comparison.id, self._clock, self._on_wait):
+                return False
+            case = entry.pool or entry.name
+            renewed = self._freezer.renew(plan, comparison.id, case, fresh=self._options.fresh)
+        except EvalHarnessError as problem:
+            self._on_notice(f"the field could not be chosen anew: {problem.what}")
+            return False  # why the arms could not be posted is the news
+        if renewed is None:
+            return False
+        parts = self._parts(entry.pool) if entry.pool else [entry]
+        for part, frozen in zip(parts, renewed.configurations, strict=True):
+            part.frozen, part.renewals = frozen, part.renewals + 1
+            self._work.take(part.plan, frozen, self._look(part))
+        self._on_notice(renewed.notice)
+        return True
 
     def _values(self, plan: ComparisonPlan, blocks: dict[str, list[Block]]) -> dict[str, float]:
         """What a declared function says of each game; the first process that needs it asks."""

@@ -14,6 +14,7 @@ from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.blocks import AT_ONCE, blocks_of_look
 from pytest_evalharness.league.frozen import Frozen, keys_of
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
+from pytest_evalharness.league.renewing import Superseded
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
@@ -132,7 +133,9 @@ class Work:
 
         Raises:
             EvalHarnessError: an arm came to nothing.
+            Superseded: another process has frozen the comparison anew, before anything of it was sent.
         """
+        assert frozen.comparison is not None
         pause = _FIRST_LOOK
         while True:
             blocks = self.blocks(plan, frozen, look)
@@ -140,6 +143,12 @@ class Work:
             if all(block.state is BlockState.FINISHED for side in SIDES for block in blocks[side]):
                 self._on_wait()
                 return blocks
+            if self._ledger.progress.superseded(frozen.comparison.id):
+                raise Superseded(
+                    "another process has frozen this comparison anew, before anything of it was sent",
+                    not_done="nothing of the old attempt was submitted",
+                    next_step="run the same command again: it takes the new one up",
+                )
             self._raise_failures(blocks)
             self.take(plan, frozen, look)
             self._on_wait()

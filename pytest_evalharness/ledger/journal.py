@@ -161,7 +161,7 @@ class Ledger:
             case_name: the case that asks.
             fresh: begin another attempt beside a latest one that is over; one that can still be brought to its end
                 is gone on with. All workers of a run that ask for it get one and the same.
-            supersede: the id of an attempt of which nothing was posted: begin another in its place, unless somebody
+            supersede: the id of an attempt of which nothing exists at the server: begin another in its place, unless somebody
                 has begun one, or has taken up this one, meanwhile.
         """
         key = plan_key(plan)
@@ -169,7 +169,7 @@ class Ledger:
             found = run(_LATEST, key)
             latest = found[0]["comparison_id"] if found else None
             if supersede is not None:
-                wanted = latest == supersede and all(block.untouched for block in _blocks(run, supersede))
+                wanted = latest == supersede and all(block.unsent for block in _blocks(run, supersede))
             elif fresh:
                 ours = run(_GIVEN, "fresh", f"{key}:{run_id}")
                 if ours:

@@ -146,6 +146,11 @@ class Block:
         return self.state is BlockState.PLANNED and self.owner is None
 
     @property
+    def unsent(self) -> bool:
+        """Whether nothing of it exists at the server, and nobody is about to send it: untouched, or refused."""
+        return self.untouched or (self.refused and self.owner is None)
+
+    @property
     def failure(self) -> EvalHarnessError | None:
         """The stored error, ready to be raised; None if there is none."""
         return None if self.error is None else rebuilt(self.error)

@@ -99,6 +99,11 @@ class Faults:
             self.clear(name)
         return tuple(struck)
 
+    def replace(self, seated: Collection[str]) -> None:
+        """Let the players of some versions move on, if they are about to and these versions are to be seated now."""
+        if told := self.all("replaced-version"):
+            self._on["replaced-version"] = [(label, done or label in seated) for label, done in told]
+
     def rolled(self, games: int) -> tuple[int, str] | None:
         """From which of some new games on another version of the game is played, and which; None if none of them is."""
         told = self.value("rolled-version")

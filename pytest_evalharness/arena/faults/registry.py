@@ -66,6 +66,11 @@ def _label(text: str) -> str:
     return text
 
 
+def _to_come(text: str) -> tuple[str, bool]:
+    """A version, and whether what is to happen to it has happened."""
+    return _label(text), False
+
+
 def _version(text: str) -> str:
     if _VERSION.fullmatch(text) is None:
         raise ValueError(text)
@@ -233,6 +238,14 @@ FAULTS = {
             "NAME:vN",
             "this version has left its leagues and can be seated by nobody, its owner included. Repeatable.",
             _label,
+            several=True,
+        ),
+        Fault(
+            "replaced-version",
+            "NAME:vN",
+            "right before the next creation that seats this version its player moves on: it leaves its leagues, and a successor "
+            "plays in its place. Repeatable.",
+            _to_come,
             several=True,
         ),
         Fault(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from uuid import NAMESPACE_URL, uuid5
 
 from pytest_evalharness.arena.game.scoring import Scoring
-from pytest_evalharness.arena.league.world import Coworld, Game, World
+from pytest_evalharness.arena.league.world import Coworld, Game, Membership, Version, World
 
 _RETIRED = "retired"
 
@@ -28,6 +28,36 @@ def without(world: World, labels: Collection[str], at: float) -> World:
         for member in world.memberships
     )
     return replace(world, memberships=memberships, withdrawn=world.withdrawn | gone)
+
+
+def succeeded(world: World, label: str, at: float) -> World:
+    """The world after a player uploaded another version: it plays in the place of the one that is named.
+
+    Args:
+        world: as it was.
+        label: the version that was replaced, as `name:vN`; nothing happens if there is none.
+        at: when that was, in seconds since 1970.
+    """
+    version = world.version_by_label.get(label)
+    if version is None:
+        return world
+    newer = _successor(world, version)
+    memberships: list[Membership] = []
+    for member in world.memberships:
+        if not member.active or member.version.id != version.id:
+            memberships.append(member)
+            continue
+        memberships.append(replace(member, status=_RETIRED, substatus=None, is_champion=False, end_time=at))
+        name = f"lpm_{uuid5(NAMESPACE_URL, f'{member.id}/{newer.id}')}"
+        memberships.append(replace(member, id=name, version=newer, start_time=at))
+    return replace(world, memberships=tuple(memberships), versions=(*world.versions, newer))
+
+
+def _successor(world: World, version: Version) -> Version:
+    """The same build under the policy's next number."""
+    number = 1 + max(each.number for each in world.versions if each.policy_id == version.policy_id)
+    name = str(uuid5(NAMESPACE_URL, f"{version.policy_id}/{number}"))
+    return replace(version, id=name, number=number)
 
 
 def moved_on(world: World, version: str) -> World:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_evalharness.arena.faults.active import Faults
 from pytest_evalharness.arena.game.scoring import Scoring
-from pytest_evalharness.arena.league.changes import moved_on, rescored, without
+from pytest_evalharness.arena.league.changes import moved_on, rescored, succeeded, without
 from pytest_evalharness.arena.league.desk import Desk
 from pytest_evalharness.arena.league.dispatch import Dispatcher
 from pytest_evalharness.arena.league.records import Marks
@@ -44,18 +44,28 @@ class House:
         world, at = self.world, self.clock.now()
         if withdrawn := self.faults.all("withdrawn"):
             world = without(world, withdrawn, at)
+        for label, done in self.faults.all("replaced-version"):
+            world = succeeded(world, label, at) if done else world
         if version := self.faults.value("game-version"):
             world = moved_on(world, version)
         if scoring := self.faults.value("scoring"):
             world = rescored(world, Scoring(scoring), at)
         return world
 
+    def receive(self, body: Mapping[str, Any]) -> None:
+        """What happens to the world because a request has come, before it is looked at."""
+        self.faults.replace(self._seated(body))
+
+    def _seated(self, body: Mapping[str, Any]) -> set[str]:
+        """The labels of the versions that a request names."""
+        references = [str(entry["player"].get("policy_ref")) for entry in body["roster"]]
+        known = self.now.version_by_id
+        return {known[one].label if one in known else one for one in references}
+
     def marks(self, body: Mapping[str, Any]) -> Marks:
         """What the faults of this moment do to a new request."""
         lag = self.faults.value("not-visible")
-        references = [str(entry["player"].get("policy_ref")) for entry in body["roster"]]
-        known = self.world.version_by_id
-        seated = {known[one].label if one in known else one for one in references}
+        seated = self._seated(body)
         games, failing = int(body.get("num_episodes", 1)), self.faults.value("fail-episodes") or 0
         doomed = self.faults.doom(seated, games)
         played = max(0, games - max(failing, len(doomed)))

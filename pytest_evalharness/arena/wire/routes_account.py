@@ -99,7 +99,7 @@ def _policies(api: APIRouter, house: House) -> None:
     ) -> Response:
         found = [
             each
-            for each in sorted(world.versions, key=lambda each: (-each.created_at, each.id))
+            for each in sorted(house.now.versions, key=lambda each: (-each.created_at, each.id))
             if (not mine or world.owned(each))
             and each.id not in house.now.withdrawn
             and name_exact in {None, each.policy_name}
@@ -109,7 +109,7 @@ def _policies(api: APIRouter, house: House) -> None:
 
     @api.get("/stats/policy-versions/{version_id}", response_model=shapes.PolicyVersionDetail)
     async def policy_version(version_id: BareId) -> Response:
-        found = world.version_by_id.get(version_id)
+        found = house.now.version_by_id.get(version_id)
         if found is None:
             raise not_found("Policy version")
         owned = world.owned(found)

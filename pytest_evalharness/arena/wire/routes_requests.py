@@ -77,6 +77,7 @@ def _create(api: APIRouter, house: House) -> None:
         wanted = body.model_dump(exclude_none=True)
         if house.faults.value("ignored-key") is not None:
             wanted.pop(KEY, None)
+        house.receive(wanted)
         try:
             made, new = await house.desk.create(wanted, house.marks(wanted), house.now)
         except UnresolvableError as error:

@@ -27,6 +27,7 @@ def test_the_table_explains_every_fault(arena):
         "silent-get",
         "moving-scores",
         "html",
+        "hidden-description",
         "not-visible",
         "fail-episodes",
         "fail-games",
@@ -37,6 +38,7 @@ def test_the_table_explains_every_fault(arena):
         "ignored-seed",
         "untold-images",
         "withdrawn",
+        "replaced-version",
         "game-version",
         "scoring",
         "overloaded",
@@ -454,3 +456,30 @@ def test_hostile_names_are_the_same_in_every_answer_and_leave_ours_alone(arena):
     assert refused.status_code == 422
     assert all(entry["msg"].endswith("Field required") for entry in refused.json()["detail"])
     assert any(entry["msg"] != "Field required" for entry in refused.json()["detail"])
+
+
+def test_a_version_that_is_replaced_when_it_is_to_be_seated(arena):
+    live = arena.get("/v2/league-policy-memberships", active_only=True, limit=1000)
+    arena.fault("replaced-version=gantry:v4")
+    assert arena.get("/v2/league-policy-memberships", active_only=True, limit=1000) == live
+
+    others = [label for label in arena.field(8) if label != "gantry:v4"][:6]
+    arena.create(arena.body(["keeper:v1", "rival:v3", *others]))
+    assert arena.get("/v2/league-policy-memberships", active_only=True, limit=1000) == live
+    refused = arena.client.post(
+        "/v2/experience-requests", json=arena.body(["keeper:v1", "gantry:v4", *others])
+    )
+    assert refused.status_code == 400
+    assert "gantry:v4" in refused.json()["detail"]
+
+    now = arena.get("/v2/league-policy-memberships", active_only=True, limit=1000)
+    assert len(now) == len(live)
+    [came] = [row for row in now if row["id"] not in {one["id"] for one in live}]
+    [left] = [row for row in live if row["id"] not in {one["id"] for one in now}]
+    assert (left["policy_version"]["version"], came["policy_version"]["version"]) == (4, 5)
+    assert came["player"] == left["player"]
+    detail = arena.get(f"/stats/policy-versions/{came['policy_version']['id']}")
+    assert (detail["name"], detail["version"]) == ("gantry", 5)
+    arena.create(arena.body(["keeper:v1", "gantry:v5", *others]))
+    arena.no_faults()
+    assert arena.get("/v2/league-policy-memberships", active_only=True, limit=1000) == live

@@ -43,7 +43,7 @@ def freezer(ledger, clock, make, monkeypatch):
     def build(run_id="r1", field=None):
         made = Freezer(ledger, lambda: None, clock, run_id)
         monkeypatch.setattr(made, "_policies", lambda _plan: make.policies())
-        monkeypatch.setattr(made, "_field", lambda _plan: field or make.roster())
+        monkeypatch.setattr(made, "_field", lambda _plan, _after: field or make.roster())
         monkeypatch.setattr(made, "_memberships", lambda *_: [])
         return made
 
