@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from pytest_evalharness.episodes.untrusted import MIB, MOST_SEATS, number, object_of, whole
@@ -20,6 +21,7 @@ _COUNTERS = ("tasks", "kills", "vote_players", "vote_skip", "vote_timeout", *TIM
 _OTHER_SPELLINGS = {"vote_timeouts": "vote_timeout"}
 """As the runbook writes it → as the game does."""
 _OUTCOMES = frozenset({0.0, 1.0, 3.0})
+_ROLES = ("crew", "imposter")
 
 
 def _win(value: Any) -> bool | None:
@@ -86,7 +88,10 @@ def _list(value: Any, entry: Callable[[Any], Any]) -> list[Any] | None:
 
 @dataclass(frozen=True)
 class SeatResults:
-    """What is read off results seat by seat. Whatever is not there, or makes no sense, is nothing."""
+    """What is read off results seat by seat. Whatever is not there, or makes no sense, is nothing.
+
+    What is asked of every seat again and again is read once.
+    """
 
     told: Mapping[str, Any]
 
@@ -109,29 +114,38 @@ class SeatResults:
 
     def role(self, seat: int) -> str | None:
         """The role a seat really played; None where the results name none, or both."""
-        crew, imposter = (bool(self.count(key, seat)) for key in ("crew", "imposter"))
-        if crew == imposter:
-            return None
-        return "imposter" if imposter else "crew"
+        return self._roles.get(seat)
 
-    @property
+    @cached_property
+    def _roles(self) -> Mapping[int, str]:
+        lists = [values for key in _ROLES if isinstance(values := self.told.get(key), list)]
+        flags = {
+            seat: [role for role in _ROLES if self.count(role, seat)]
+            for seat in range(max(map(len, lists), default=0))
+        }
+        return {seat: roles[0] for seat, roles in flags.items() if len(roles) == 1}
+
+    @cached_property
     def imposters(self) -> frozenset[int]:
         """The seats that were imposters."""
-        flags = self.told.get("imposter")
-        seats = range(len(flags)) if isinstance(flags, list) else ()
-        return frozenset(seat for seat in seats if self.role(seat) == "imposter")
+        return frozenset(seat for seat, role in self._roles.items() if role == "imposter")
 
     @property
     def tells_timeouts(self) -> bool:
         """Whether the game says at all who never connected and who dropped out."""
         return all(isinstance(self.told.get(key), list) for key in TIMEOUTS)
 
-    @property
+    @cached_property
     def timed_out(self) -> tuple[int, ...]:
         """The seats that never connected, or lost their connection for good."""
         lists = [values for key in TIMEOUTS if isinstance(values := self.told.get(key), list)]
         seats = range(max(map(len, lists), default=0))
         return tuple(seat for seat in seats if any(self.count(key, seat) for key in TIMEOUTS))
+
+    @cached_property
+    def regimes(self) -> frozenset[ScoreRegime]:
+        """The regimes that its scores can be of; see `regimes_of`."""
+        return regimes_of(self)
 
 
 class ScoreRegime(StrEnum):
@@ -195,7 +209,7 @@ def regime_of(games: Iterable[SeatResults]) -> ScoreRegime:
     """The score regime of some games of one version; a game that can only be of the first decides for all of them."""
     left = ANY
     for game in games:
-        possible = regimes_of(game)
+        possible = game.regimes
         if possible == {ScoreRegime.REWARD}:
             return ScoreRegime.REWARD
         left &= possible

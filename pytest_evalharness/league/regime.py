@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from pytest_evalharness.episodes.results import ANY, ScoreRegime, regime_of, regimes_of
+from pytest_evalharness.episodes.results import ANY, ScoreRegime, regime_of
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.words import Reason
@@ -27,7 +27,7 @@ def disagreement(groups: Mapping[str, Iterable[EpisodeRecord]]) -> Finding | Non
         groups: the games, by what they are called: an arm, or a configuration of a pool.
     """
     played = {
-        name: [(game, regimes_of(game.told)) for game in _played(games)] for name, games in groups.items()
+        name: [(game, game.told.regimes) for game in _played(games)] for name, games in groups.items()
     }
     everything = [one for games in played.values() for one in games]
     if _fits(everything):
