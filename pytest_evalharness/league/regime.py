@@ -26,9 +26,7 @@ def disagreement(groups: Mapping[str, Iterable[EpisodeRecord]]) -> Finding | Non
     Args:
         groups: the games, by what they are called: an arm, or a configuration of a pool.
     """
-    played = {
-        name: [(game, game.told.regimes) for game in _played(games)] for name, games in groups.items()
-    }
+    played = {name: [(game, game.told.regimes) for game in _played(games)] for name, games in groups.items()}
     everything = [one for games in played.values() for one in games]
     if _fits(everything):
         return None
