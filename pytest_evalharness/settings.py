@@ -21,6 +21,10 @@ DIALECTS = ("current", "2026-06")
 """The generations of the league's API that the embedded league can speak."""
 
 
+PARALLEL = "parallel"
+"""A total budget in which an arm's games are taken to be played at one time."""
+
+
 class Origin(StrEnum):
     """Where a setting's value came from, strongest first."""
 
@@ -132,6 +136,16 @@ def _share(raw: str) -> float:
 
 
 _seconds = _real(0.0, 1e9, what="a positive number of seconds")
+
+
+def _total_budget(raw: str) -> float | str:
+    """Seconds, or the word for the formula without the number of episodes."""
+    if raw.strip() == PARALLEL:
+        return PARALLEL
+    try:
+        return _seconds(raw)
+    except ValueError as problem:
+        raise ValueError(f"{problem}, or `{PARALLEL}`") from None
 
 
 class Setting(NamedTuple):
@@ -318,10 +332,10 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "total_budget",
-        _seconds,
+        _total_budget,
         None,
-        "seconds an arm may take once it runs; by default num*ticks/24*3 + 900",
-        metavar="S",
+        "seconds an arm may take once it runs; by default num*ticks/24*3 + 900, `parallel` drops the factor num",
+        metavar="S|parallel",
     ),
     Setting(
         "stall_grace",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.events import EventLog
@@ -25,3 +26,5 @@ class Context:
     """Raises if the frozen field has changed; called right before a POST."""
     deep: int | None = SAMPLE
     """In so many games of an arm the tested policy's own records are read; None for all."""
+    rng: random.Random = field(default_factory=random.Random)
+    """Draws the jitter of pauses, so that pollers that began together do not ask together for ever."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
@@ -21,6 +21,8 @@ from pytest_evalharness.observatory.models import EpisodeRow, ExperienceRequestD
 from pytest_evalharness.observatory.requests import LATE_SECONDS
 
 _AT_ONCE = 8
+_BREATH = 5.0
+"""Seconds after which whoever waits for results shows that it lives."""
 
 
 def harvest(
@@ -32,6 +34,7 @@ def harvest(
     clock: Clock,
     looking: Looking | None = None,
     deep: int | None = 0,
+    late_seconds: float = LATE_SECONDS,
 ) -> dict[str, Any] | None:
     """An ended request as plain data, or None if `stop` was set before everything was read.
 
@@ -43,6 +46,7 @@ def harvest(
         clock: tells how long results may be late.
         looking: reads what is optional; None leaves all of it out.
         deep: in so many played games, the first ones, the tested policy's own records are read too; None for all.
+        late_seconds: how long results may be late, counted from now for all games at once.
     """
     records: list[dict[str, Any]] = []
     played = [row.id for row in detail.episodes if str(row.status) == COMPLETED]
@@ -54,14 +58,20 @@ def harvest(
         return episode_record(observatory, row, late, looking, deep=row.id in looked_into)
 
     # One window for all results: every episode has ended by now, so what is late is late for all of them at once.
-    late = Deadline.after(clock, LATE_SECONDS)
+    late = Deadline.after(clock, late_seconds)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="evalharness-harvest") as pool:
-        for record in pool.map(record_of, detail.episodes):
-            if record is None:
-                return None
-            records.append(asdict(record))
-            if len(records) % _AT_ONCE == 0:
-                heartbeat(None)
+        asked = [pool.submit(record_of, row) for row in detail.episodes]
+        try:
+            for one in asked:
+                record = _awaited(one, heartbeat)
+                if record is None:
+                    return None
+                records.append(asdict(record))
+                if len(records) % _AT_ONCE == 0:
+                    heartbeat(None)
+        finally:
+            for one in asked:
+                one.cancel()
     return {
         "request": {
             "id": detail.id,
@@ -72,6 +82,26 @@ def harvest(
         },
         "episodes": records,
     }
+
+
+def _awaited(
+    asked: Future[EpisodeRecord | None], heartbeat: Callable[[dict[str, Any] | None], None]
+) -> EpisodeRecord | None:
+    while True:
+        try:
+            return asked.result(timeout=_BREATH)
+        except TimeoutError:
+            if asked.done():
+                raise  # its own
+            heartbeat(None)
+
+
+def unpublished(evidence: dict[str, Any]) -> int:
+    """How many games of a harvest were played to their end and have no results."""
+    return sum(
+        one["status"] == COMPLETED and one["results"] is None and not one["malformed"]
+        for one in evidence["episodes"]
+    )
 
 
 def episode_record(

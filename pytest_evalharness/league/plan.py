@@ -10,7 +10,7 @@ from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.episodes import metrics
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.seats import SEATS, Layout, Role, layout
-from pytest_evalharness.settings import LARGEST_REQUEST
+from pytest_evalharness.settings import LARGEST_REQUEST, PARALLEL
 from pytest_evalharness.verdict.claim import Declaration, usual_looks
 from pytest_evalharness.verdict.words import Claim, Rule
 
@@ -257,14 +257,19 @@ class Budgets:
         *,
         queue: float,
         stall: float | None = None,
-        total: float | None = None,
+        total: float | str | None = None,
     ) -> Budgets:
-        """The budgets of a plan's arms, with what the user overrode."""
+        """The budgets of a plan's arms, with what the user overrode.
+
+        A `total` of `parallel` is the formula for games that are all played at one time, as the service plays them.
+        """
         game = plan.ticks / TICKS_PER_SECOND
+        if total is None or isinstance(total, str):
+            total = (1 if total == PARALLEL else plan.episodes) * game * 3 + 900
         return cls(
             queue=queue,
             stall=stall if stall is not None else game * 3 + 600,
-            total=total if total is not None else plan.episodes * game * 3 + 900,
+            total=total,
         )
 
 

@@ -9,25 +9,39 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import ArmStalled, EvalHarnessError, ServerUnreachable, SubmissionUnknown
 from pytest_evalharness.league.arms import Arm
 from pytest_evalharness.league.context import Context
-from pytest_evalharness.league.harvest import harvest
+from pytest_evalharness.league.harvest import harvest, unpublished
 from pytest_evalharness.league.own_records import Looking
 from pytest_evalharness.league.plan import Budgets
+from pytest_evalharness.league.watch import Standing, ended, watcher
 from pytest_evalharness.ledger.leases import Lease
 from pytest_evalharness.ledger.states import BlockState
 from pytest_evalharness.observatory.models import ExperienceRequestDetail
+from pytest_evalharness.observatory.problems import Busy
 from pytest_evalharness.observatory.status import Status
 
 FASTEST_POLL = 0.2
-SLOWEST_POLL = 10.0
 LONGEST_ASKED = 60.0
 """The service may ask for longer pauses than ours, but not for ones in which we would count as dead."""
 POLL_GROWTH = 1.5
+JITTER = 0.2
+"""Pauses are up to this share longer or shorter."""
 POLL_SHARE = 0.04
 """A poll's pause is at most this share of the time waited, so that an answer is at most 4 % late."""
 OUTAGE = 300.0
 """Seconds without an answer that a posted request survives before its wait ends."""
 NOT_YET = 120.0
 """Seconds after its acceptance in which a request that the server does not show is only late."""
+
+
+SOFTLY = (
+    "the request was cancelled: no further game of it starts, and games that run are not stopped by that: they end by "
+    "themselves or at the service's limit, 20 minutes by default"
+)
+STILL_RUNNING = "the request could not be cancelled and goes on: it is still running on the server"
+PUBLICATION = 120.0
+"""Seconds after the last game in which results that are not there are only published late."""
+TOLD_LATE = 10.0
+"""Seconds of waiting for results after which people are told what is waited for."""
 
 
 class Poller:
@@ -63,8 +77,16 @@ class Poller:
         self.say = say
         self.started = self.context.clock.monotonic()
         self.first_running = None if patient else self._ran_before()
+        self.patient = patient
         self.last: dict[str, int] = {}
         self.last_answer = 0.0
+        self.finished = 0
+        self.watch = watcher(
+            context.observatory, request_id, clock=context.clock, stop=context.stop, lost=self._feed_lost
+        )
+
+    def _feed_lost(self, why: str) -> None:
+        self.say("feed_lost", request=self.request_id, reason=why)
 
     def _ran_before(self) -> float | None:
         """When the first game was seen running, on this process's clock: a takeover does not restart the budgets."""
@@ -74,43 +96,53 @@ class Poller:
         return self.context.clock.monotonic() - max(0.0, self.context.clock.now() - since)
 
     def run(self) -> None:
-        """Poll until the request and every episode have ended, then harvest."""
+        """Look until the request and every episode have ended, then harvest."""
         pause = FASTEST_POLL
         while not self.context.stop.is_set():
-            detail = self._read()
-            if detail is not None:
-                self._note(detail)
-                if ended(detail):
-                    self._harvest(detail)
+            standing, asked = self._look()
+            if standing is not None:
+                self._note(standing)
+                if isinstance(standing, ExperienceRequestDetail) and ended(standing):
+                    self._harvest(standing)
                     return
-                self._mind_the_budgets(detail)
-            pause = min(pause * POLL_GROWTH, max(FASTEST_POLL, self._waited * POLL_SHARE), SLOWEST_POLL)
-            asked_for = detail.poll_after_seconds if detail is not None else None
-            self.context.clock.wait(max(pause, min(asked_for or 0.0, LONGEST_ASKED)), self.context.stop)
+                self._mind_the_budgets(standing)
+            pause = min(pause * POLL_GROWTH, max(FASTEST_POLL, self._waited * POLL_SHARE), self.watch.slowest)
+            jittered = pause * self.context.rng.uniform(1.0 - JITTER, 1.0 + JITTER)
+            self.context.clock.wait(max(jittered, min(asked, LONGEST_ASKED)), self.context.stop)
 
     @property
     def _waited(self) -> float:
         return self.context.clock.monotonic() - self.started
 
-    def _read(self) -> ExperienceRequestDetail | None:
-        """The request as it stands, or None while the server is out, or does not show it yet.
+    def _look(self) -> tuple[Standing | None, float]:
+        """How the request stands, and the pause that the server asks for.
 
-        A posted request outlives an outage, and what was just accepted may be shown late.
+        There is none while the server is out, or does not show the request yet: a posted request outlives an outage, and
+        what was just accepted may be shown late.
         """
         try:
-            detail = self.context.observatory.experience_request(self.request_id, fresh=True)
+            standing = self.watch.look(self._patience)
         except ServerUnreachable as outage:
             if self._waited - self.last_answer > OUTAGE:
                 raise
             self._no_news(outage)
-            return None
+            return None, outage.seconds if isinstance(outage, Busy) else 0.0
         except SubmissionUnknown as absent:
             if self.context.clock.now() - (self.lease.block.accepted_at or 0.0) > NOT_YET:
                 raise
             self._no_news(absent)
-            return None
+            return None, 0.0
         self.last_answer = self._waited
-        return detail
+        return standing, (standing.poll_after_seconds or 0.0) if standing is not None else 0.0
+
+    @property
+    def _patience(self) -> float:
+        """Seconds until the next budget runs out: nobody may wait for news beyond that."""
+        now, budgets = self.context.clock.monotonic(), self.budgets
+        if self.first_running is None:
+            return max(0.0, self.started + budgets.queue - now)
+        allowed = budgets.total if self.finished else min(budgets.stall, budgets.total)
+        return max(0.0, self.first_running + allowed - now)
 
     def _no_news(self, why: EvalHarnessError) -> None:
         self.say("outage", request=self.request_id, reason=why.what)
@@ -119,76 +151,108 @@ class Poller:
     def _harvest(self, detail: ExperienceRequestDetail) -> None:
         context, tested = self.context, self.arm.tested_seat
         version = self.arm.seats[tested].policy_version_id
+        began, told = context.clock.monotonic(), False
+
+        def alive(_: object) -> None:
+            nonlocal told
+            self.lease.heartbeat(None)
+            if not told and context.clock.monotonic() - began > TOLD_LATE:
+                told = True
+                self.say("late", request=self.request_id)
+
         # Of pairs, which are requests of one game each, the first few are looked into.
         deep = None if context.deep is None else max(0, context.deep - self.lease.block.position)
         evidence = harvest(
             context.observatory,
             detail,
-            self.lease.heartbeat,
+            alive,
             context.stop,
             clock=context.clock,
+            late_seconds=PUBLICATION,
             looking=Looking(context.observatory, tested, version, context.clock),
             deep=deep,
         )
-        if evidence is not None:
-            self.lease.finish(evidence)
-            self.say("finished", request=self.request_id)
+        if evidence is None:
+            return
+        absent = unpublished(evidence)
+        if absent and not self.patient:
+            self._give_up(
+                f"has ended, and the server has not published the results of {absent} of its {len(detail.episodes)} games "
+                f"within {span(PUBLICATION)}",
+                ArmStalled(
+                    "",
+                    not_done="nothing was judged and nothing was posted again; no game is waited for any more, only their results",
+                    next_step="run the same command again in a few minutes: it reads the results of the same games, and counts "
+                    "those that are missing even then as missing",
+                ),
+            )
+        self.lease.finish(evidence)
+        self.say("finished", request=self.request_id)
 
-    def _note(self, detail: ExperienceRequestDetail) -> None:
+    def _note(self, standing: Standing) -> None:
         counts: dict[str, int] = {}
-        for episode in detail.episodes:
+        for episode in standing.episodes:
             counts[str(episode.status)] = counts.get(str(episode.status), 0) + 1
+        # A failed game may be dispatched again while its request lives: it is no finished one.
+        self.finished = sum(episode.status is Status.COMPLETED for episode in standing.episodes)
         if self.first_running is None and any(word not in {"pending", "submitted"} for word in counts):
             self.first_running = self.context.clock.monotonic()
             self.lease.running(self.context.clock.now())
         self.lease.heartbeat({"episodes": counts})
         if counts != self.last:
-            self.say("progress", request=self.request_id, total=len(detail.episodes), counts=counts)
+            self.say("progress", request=self.request_id, total=len(standing.episodes), counts=counts)
             self.last = counts
 
-    def _mind_the_budgets(self, detail: ExperienceRequestDetail) -> None:
+    def _mind_the_budgets(self, standing: Standing) -> None:
         now, budgets = self.context.clock.monotonic(), self.budgets
-        done = sum(episode.status.terminal for episode in detail.episodes)
         if self.first_running is None:
             if now - self.started > budgets.queue:
                 self._give_up(
                     f"has waited {span(now - self.started)} in the queue and no game has started",
-                    "--eval-queue-budget",
+                    self._goes_on("--eval-queue-budget"),
                 )
             return
         ran = now - self.first_running
-        if done == 0 and ran > budgets.stall:
-            self._wedged(ran, detail)
+        if self._hangs(standing) and ran > budgets.stall:
+            self._wedged(ran, standing)
         if ran > budgets.total:
             self._give_up(
-                f"has run for {span(ran)} and {done} of {len(detail.episodes)} games have ended",
-                "--eval-total-budget",
+                f"has run for {span(ran)} and {self.finished} of {len(standing.episodes)} games have finished",
+                self._goes_on("--eval-total-budget"),
             )
 
-    def _give_up(self, why: str, option: str) -> None:
-        side, label = self.arm.side, printable(self.arm.label)
-        error = ArmStalled(
-            f"the {side} arm {label} ({self.request_id}) {why}",
+    def _hangs(self, standing: Standing) -> bool:
+        """Whether games run and none has finished: past the stall grace the signature of a hanging seat."""
+        return not self.finished and any(one.status is Status.RUNNING for one in standing.episodes)
+
+    def _goes_on(self, option: str) -> ArmStalled:
+        return ArmStalled(
+            "",
             not_done="nothing was judged; the request is still running on the server and was not posted again",
-            next_step=f"run the same command again to go on waiting for the same request ({option} gives it longer)",
+            next_step=f"run the same command again to go on waiting for the same request ({option} gives it longer), or end it: "
+            "evalharness runs cancel RUN",
+        )
+
+    def _give_up(self, why: str, told: ArmStalled) -> None:
+        error = ArmStalled(
+            f"the {self.arm.side} arm {printable(self.arm.label)} ({self.request_id}) {why}",
+            not_done=told.not_done,
+            next_step=told.next_step,
         )
         self.lease.abandon(error)
         self.say("abandoned", request=self.request_id, reason=error.what)
         raise error
 
-    def _wedged(self, ran: float, detail: ExperienceRequestDetail) -> None:
+    def _wedged(self, ran: float, standing: Standing) -> None:
         """Zero finished games past the stall grace: some seat hangs, and waiting will not help."""
         side = self.arm.side
         seats = ", ".join(f"{seat.position} {printable(seat.label)}" for seat in self.arm.seats)
-        running = sum(episode.status is Status.RUNNING for episode in detail.episodes)
+        running = sum(episode.status is Status.RUNNING for episode in standing.episodes)
         cancelled = self._cancel()
         error = ArmStalled(
-            f"the {side} arm ({self.request_id}) is wedged: {running} games running, none of {len(detail.episodes)} "
+            f"the {side} arm ({self.request_id}) is wedged: {running} games running, none of {len(standing.episodes)} "
             f"finished in {span(ran)}; one of its seats hangs (seats {seats})",
-            not_done="nothing was judged; "
-            + (
-                "the request was cancelled" if cancelled else "the request could not be cancelled and goes on"
-            ),
+            not_done=f"nothing was judged; {SOFTLY if cancelled else STILL_RUNNING}",
             next_step="find the hanging seat by swapping opponents at a short --eval-ticks 1000, then run with --eval-fresh",
         )
         if cancelled:
@@ -204,16 +268,3 @@ class Poller:
             return bool(self.context.observatory.cancel(self.request_id))
         except EvalHarnessError:
             return False  # the wedge is the news; a cancel that fails is told beside it
-
-
-def ended(detail: ExperienceRequestDetail) -> bool:
-    """Whether nothing more will come: the request and every episode are terminal.
-
-    A failed episode may be dispatched again while its request lives, so the request's own state comes first. After
-    a cancel, episodes that never started stay pending for ever and are not waited for.
-    """
-    if not detail.status.terminal:
-        return False
-    if detail.status is Status.CANCELLED:
-        return not any(episode.status is Status.RUNNING for episode in detail.episodes)
-    return all(episode.status.terminal for episode in detail.episodes)

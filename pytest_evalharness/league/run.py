@@ -50,7 +50,7 @@ class RunOptions:
     fresh: bool
     queue_budget: float
     stall_grace: float | None = None
-    total_budget: float | None = None
+    total_budget: float | str | None = None
     account: str | None = None
     builds: BuildSources = field(default_factory=BuildSources)
 

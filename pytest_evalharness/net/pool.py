@@ -1,4 +1,4 @@
-"""Connections: one kept-alive pool for reading, and a fresh connection for everything that acts."""
+"""Connections: a kept-alive pool for reading, another for long polls, and a fresh connection for everything that acts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ MakeCarrier = Callable[[httpx.URL, Mapping[str, str], Patience], httpx.BaseTrans
 """Makes what carries single requests to an address: `Pool`, or something around it. Arguments as `Pool` has them."""
 
 _CONNECTIONS = 16
+HELD = "held"
+"""The extension of a request whose answer the server may keep back."""
 _KEPT_SECONDS = 15.0
 
 
@@ -50,6 +52,8 @@ class Pool(httpx.BaseTransport):
             )
 
         self._reading = make(_CONNECTIONS)
+        # Sixteen long polls may be under way at one time, and nobody else should wait for their ends.
+        self._held = make(_CONNECTIONS)
         # A kept-alive connection may be closed by the server in the moment we write to it, and then nobody
         # can tell whether the request was read. For a POST that would be a lost answer without need.
         self._acting = make(0)
@@ -57,6 +61,8 @@ class Pool(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request; the body of the response is read by the caller, who closes it."""
         pool = self._reading if request.method == "GET" else self._acting
+        if request.extensions.get(HELD):
+            pool = self._held
         url = request.url
         answer = pool.handle_request(
             httpcore.Request(
@@ -79,6 +85,7 @@ class Pool(httpx.BaseTransport):
     def close(self) -> None:
         """Close every connection."""
         self._reading.close()
+        self._held.close()
         self._acting.close()
 
 

@@ -1,4 +1,4 @@
-"""Sockets that know when the whole call must be over.
+"""Sockets that know when the whole call must be over, and whether anybody still waits for it.
 
 httpx times each read; a server that sends a byte a second never exceeds that. Here every wait on a socket
 is cut to what is left of the call's deadline.
@@ -18,22 +18,29 @@ import httpcore
 from pytest_evalharness.base.deadline import Deadline
 
 _NO_WAIT = 1e-3  # a timeout of zero would mean "do not block", which is another thing
+_GLANCE = 0.2
+"""Seconds between two looks at the event that ends a long wait."""
 
 
 class Patience:
-    """The deadline of the call that this thread makes."""
+    """The deadline of the call that this thread makes, and what ends its waits before that."""
 
     def __init__(self) -> None:
         self._local = threading.local()
 
     @contextlib.contextmanager
-    def until(self, deadline: Deadline) -> Iterator[None]:
-        """For the length of a block, this thread's sockets wait no longer than to the deadline."""
-        self._local.deadline = deadline
+    def until(self, deadline: Deadline, stop: threading.Event | None = None) -> Iterator[None]:
+        """For the length of a block, this thread's sockets wait no longer than to the deadline.
+
+        Args:
+            deadline: when the call must be over.
+            stop: once set, nothing more is read.
+        """
+        self._local.deadline, self._local.stop = deadline, stop
         try:
             yield
         finally:
-            self._local.deadline = None
+            self._local.deadline = self._local.stop = None
 
     def cut(self, timeout: float | None) -> float | None:
         """A timeout, or what is left of the deadline if that is less."""
@@ -42,6 +49,21 @@ class Patience:
             return timeout
         left = max(_NO_WAIT, deadline.remaining)
         return left if timeout is None else min(timeout, left)
+
+    def read(self, stream: httpcore.NetworkStream, most: int, timeout: float | None) -> bytes:
+        """What comes next, waiting in short turns where something may end the wait: a read that times out takes nothing."""
+        left = self.cut(timeout)
+        stop: threading.Event | None = getattr(self._local, "stop", None)
+        if stop is None or left is None:
+            return stream.read(most, left)
+        while True:
+            turn = min(left, _GLANCE)
+            try:
+                return stream.read(most, turn)
+            except httpcore.ReadTimeout:
+                left -= turn
+                if left <= 0.0 or stop.is_set():
+                    raise
 
 
 class Backend(httpcore.NetworkBackend):
@@ -86,7 +108,7 @@ class _Stream(httpcore.NetworkStream):
         self._patience = patience
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, self._patience.cut(timeout))
+        return self._patience.read(self._stream, max_bytes, timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._stream.write(buffer, self._patience.cut(timeout))

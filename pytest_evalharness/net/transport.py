@@ -20,7 +20,7 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.net.answer import EXCERPT, Answer
 from pytest_evalharness.net.errors import HttpStatus, NetError, Redirected, TooLarge, harmless
 from pytest_evalharness.net.failures import net_error
-from pytest_evalharness.net.pool import MakeCarrier, Pool
+from pytest_evalharness.net.pool import HELD, MakeCarrier, Pool
 from pytest_evalharness.net.retry import may_get_again, may_post_again, not_found, pause
 from pytest_evalharness.net.sockets import Patience
 
@@ -60,6 +60,7 @@ class _Call:
     read: float
     query: _Pairs = ()
     content: bytes | None = None
+    stoppable: bool = False
 
 
 class _QuietHeaders(httpx.Headers):
@@ -167,6 +168,8 @@ class Transport:
         params: Query | None = None,
         deadline: Deadline | None = None,
         late_seconds: float = 0.0,
+        held_seconds: float = 0.0,
+        tries: int | None = None,
     ) -> Answer:
         """The answer to a GET.
 
@@ -175,6 +178,9 @@ class Transport:
             params: the query; None values are left out, sequences are repeated, booleans are lower case.
             deadline: how long the call with all its tries may take; `limits.total` and `limits.tries` if None.
             late_seconds: how long a 404 may mean "not yet"; such answers do not count as tries.
+            held_seconds: how long the server may keep its answer back until there is news (long poll); such a wait ends
+                when `stop` is set.
+            tries: at most, in place of what `deadline` says of them.
 
         Raises:
             NetError: see the tree in `net.errors`.
@@ -186,10 +192,12 @@ class Transport:
             return not_found(problem) and self._clock.monotonic() - started < late_seconds
 
         return self._repeat(
-            _Call("GET", path, self.limits.read, query=_query(params)),
+            _Call(
+                "GET", path, self.limits.read + held_seconds, query=_query(params), stoppable=held_seconds > 0
+            ),
             may_get_again,
             until,
-            None if deadline else self.limits.tries,
+            tries or (None if deadline else self.limits.tries),
             not_yet,
         )
 
@@ -284,10 +292,10 @@ class Transport:
             params=call.query or None,
             headers=headers,
             content=call.content,
-            extensions={"timeout": timeout.as_dict()},
+            extensions={"timeout": timeout.as_dict(), HELD: call.stoppable},
         )
         try:
-            with self._patience.until(until):
+            with self._patience.until(until, self._stop if call.stoppable else None):
                 return self._exchange(request, shown, until)
         except NetError:
             raise

@@ -52,6 +52,20 @@ class NotSent(ServerUnreachable):
     """A create of which provably nothing reached the server."""
 
 
+class Busy(ServerUnreachable):
+    """The server asks for a pause.
+
+    Attributes:
+        seconds: how long.
+    """
+
+    seconds: float = 0.0
+
+
+class CursorLost(NotTheService):
+    """The place up to which a feed was read does not count any more: it is read from its start again."""
+
+
 class Conflict(RequestRefused):
     """A create that contradicts what the server has. That may be the same request, accepted from somebody else."""
 

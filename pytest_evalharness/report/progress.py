@@ -19,6 +19,8 @@ _SENTENCES = {
     "resumed": "goes on with {request}; nothing was posted again",
     "adopted": "found its request {request}; nothing was posted again",
     "answer_lost": "the answer to its POST was lost; looking for the request",
+    "late": "all episodes of {request} have ended; waiting for results that are published late",
+    "feed_lost": "the change feed of {request} fails, so the request itself is read instead: {reason}",
     "outage": "the server does not answer; {request} is asked again: {reason}",
     "finished": "all episodes have ended ({request})",
     "refused": "refused: {reason}",

@@ -49,7 +49,7 @@ SAMPLES = {
     "multiplicity": (("holm", "none", "holm"), ("Holm", "bonferroni", "")),
     "inconclusive": (("exit", "fail", "pass"), ("ignore", "", "Exit")),
     "junit_properties": (("all", "suite", "none"), ("case", "", "All")),
-    "total_budget": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),
+    "total_budget": (("parallel", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon", "serial", "")),
     "stall_grace": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),
     "queue_budget": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),
     "arena_seed": (("0", "1", "2"), ("-1", "x")),

@@ -7,6 +7,7 @@ more often than its readers. What an answer is useless without is required, and 
 from __future__ import annotations
 
 from pytest_evalharness.observatory.models.base import Ref
+from pytest_evalharness.observatory.models.feed import ChangePage, FeedBatch, FeedEntry, FeedEpisode
 from pytest_evalharness.observatory.models.leagues import (
     ContainerImage,
     Division,
@@ -36,6 +37,7 @@ from pytest_evalharness.observatory.models.requests import (
 from pytest_evalharness.observatory.status import Status
 
 __all__ = [
+    "ChangePage",
     "ContainerImage",
     "CreditStatus",
     "CreditUse",
@@ -44,6 +46,9 @@ __all__ = [
     "EpisodeRow",
     "ExperienceRequestDetail",
     "ExperienceRequestRow",
+    "FeedBatch",
+    "FeedEntry",
+    "FeedEpisode",
     "Game",
     "Leaderboard",
     "League",

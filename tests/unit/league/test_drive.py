@@ -1,3 +1,4 @@
+import random
 import threading
 from dataclasses import replace
 from types import SimpleNamespace
@@ -45,8 +46,8 @@ class Lease:
 def driver(make):
     def build(observatory, *, stop=False, **block):
         context = SimpleNamespace(
-            observatory=SimpleNamespace(**observatory), clock=HandClock(), stop=threading.Event(),
-            events=SimpleNamespace(append=lambda *_, **__: None), deep=0,
+            observatory=SimpleNamespace(offers_changes=False, **observatory), clock=HandClock(), stop=threading.Event(),
+            events=SimpleNamespace(append=lambda *_, **__: None), deep=0, rng=random.Random(3),
         )  # fmt: skip
         if stop:
             context.stop.set()

@@ -159,3 +159,10 @@ def test_how_far_down_the_ranking_may_be_looked_is_no_other_question(make):
     again = ComparisonPlan.from_json(make.plan(top_n=15).to_json())
     assert again.seats_from_ranking == 7
     assert ComparisonPlan.from_json(make.plan(opponents=tuple("abcdefg"), top_n=1).to_json()).top_n == 1
+
+
+@pytest.mark.parametrize(("total", "seconds"), [(None, 38_400), ("parallel", 2_150), (77.0, 77)])
+def test_the_total_is_the_pages_unless_the_user_says_otherwise(make, total, seconds):
+    """`parallel` drops the factor num: a request's games are played at one time."""
+    budgets = Budgets.for_plan(make.plan(episodes=30, ticks=10_000), queue=7200, total=total)
+    assert budgets.total == pytest.approx(seconds)
