@@ -182,6 +182,8 @@ def grown(project):
 @pytest.mark.slow
 def test_games_of_two_regimes_are_never_added_up(project, grown, capfd):
     """The service changed between the games and those that extended them."""
+    assert main(["runs", "show", grown, "--home", str(project.home)]) == 0
+    assert "server API: 2026-06: Observatory (embedded) 2026.6, " in capfd.readouterr().out
     assert main(["runs", "extend", grown, "--num", "6", "--home", str(project.home)]) == 11
     out, errors = capfd.readouterr()
     assert "UNTRUSTWORTHY" in out
