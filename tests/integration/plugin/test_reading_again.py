@@ -24,24 +24,36 @@ def said(result):
     return "\n".join([*result.outlines, *result.errlines])
 
 
-def test_the_embedded_league_is_not_started_to_read_a_finished_comparison(project, monkeypatch):
+@pytest.mark.parametrize(
+    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["serial", "n2"]
+)
+def test_the_embedded_league_is_not_started_to_read_a_finished_comparison(project, monkeypatch, workers):
     monkeypatch.delenv("SOFTMAX_CONFIG_DIR")
     project.cases(FEW.format(more=""))
     first = project.judge_here(server="embedded")
     before = project.results()["cases"]
     arena = project.home / "arena"
     shutil.rmtree(arena)
-    for workers in ((), ("-n", "2")):
-        again = project.judge_here(*workers, server="embedded")
-        assert again.ret == first.ret
-        assert not arena.exists()
-        assert "nothing was posted; --eval-fresh starts another attempt" in said(again)
-        (case,) = project.results()["cases"]
-        (found,), (then,) = case["results"], before[0]["results"]
-        assert found["judgement"] == then["judgement"]
-        assert found["evidence_age_seconds"] > 0
-    project.judge_here("--eval-fresh", server="embedded")
-    assert arena.exists()
+    again = project.judge_here(*workers, server="embedded")
+    assert again.ret == first.ret
+    assert not arena.exists()
+    assert "nothing was posted; --eval-fresh starts another attempt" in said(again)
+    (case,) = project.results()["cases"]
+    (found,), (then,) = case["results"], before[0]["results"]
+    assert found["judgement"] == then["judgement"]
+    assert found["evidence_age_seconds"] > 0
+
+
+@pytest.mark.slow
+def test_the_embedded_league_is_started_for_whatever_is_not_in_the_ledger(project, monkeypatch):
+    monkeypatch.delenv("SOFTMAX_CONFIG_DIR")
+    project.cases(FEW.format(more=""))
+    project.judge_here(server="embedded")
+    arena = project.home / "arena"
+    for more in (("--eval-fresh",), ("--eval-num=6",), ("--eval-dry-run",)):
+        shutil.rmtree(arena)
+        project.judge_here(*more, server="embedded")
+        assert arena.exists(), more
 
 
 def asked(league, play):
