@@ -155,7 +155,7 @@ class FeedWatcher:
         """Everything that the feed has to tell by now; with nothing new, after as much patience as the server has."""
         for _ in range(_MOST_PAGES):
             began, first = self._clock.monotonic(), self._cursor is None
-            page = self._observatory.changes(self._request_id, cursor=self._cursor, wait_seconds=patience)
+            page = self._observatory.feed.page(self._request_id, cursor=self._cursor, wait_seconds=patience)
             at_once = self._clock.monotonic() - began < patience / 2
             self._idle = not (first or page.entries) and (at_once or patience <= 0.0)
             self._take_in(page)
@@ -199,7 +199,7 @@ def watcher(
     lost: Callable[[str], None],
 ) -> Watcher:
     """Whatever suits the server."""
-    if observatory.offers_changes:
+    if observatory.feed.offered:
         return FeedWatcher(observatory, request_id, clock=clock, stop=stop, lost=lost)
     return DetailWatcher(observatory, request_id)
 

@@ -20,9 +20,8 @@ from pytest_evalharness.observatory.credentials import NOTHING_SUBMITTED, Token
 from pytest_evalharness.observatory.describing import describe
 from pytest_evalharness.observatory.dialect import Auth, Dialect
 from pytest_evalharness.observatory.endpoint import Endpoint
-from pytest_evalharness.observatory.feed import CHANGES, changes
+from pytest_evalharness.observatory.feed import ChangeFeed
 from pytest_evalharness.observatory.models import (
-    ChangePage,
     ContainerImage,
     Credits,
     Division,
@@ -53,8 +52,6 @@ __all__ = ["AnswerLost", "NotSent", "Observatory"]
 
 _LARGE_PAGE = 1000
 _PAGE = 100
-_PAGE_SECONDS = 20.0
-"""How long a page of the change feed may take beyond what the server was asked to wait."""
 _ENDED = frozenset({"retired", "ended", "removed", "inactive"})
 
 
@@ -383,32 +380,9 @@ class Observatory:
         return detail
 
     @property
-    def offers_changes(self) -> bool:
-        """Whether the server says that it has a change feed. One that says nothing is not tried."""
-        return self.dialect.capabilities.has("GET", CHANGES) is True
-
-    def changes(
-        self,
-        request_id: str,
-        *,
-        cursor: str | None = None,
-        wait_seconds: float = 0.0,
-        not_done: str = GOES_ON,
-    ) -> ChangePage:
-        """A page of a request's change feed. It is asked for once: whoever waits for changes asks again.
-
-        Args:
-            request_id: the request.
-            cursor: the last page's `next_cursor`; None begins with a snapshot of all episodes.
-            wait_seconds: how long the server may wait for news before it answers; not in a snapshot.
-            not_done: what the message of a failure says about submissions.
-
-        Raises:
-            Busy: the server asks for a pause (429 of any kind); a `ServerUnreachable`.
-            CursorLost: the cursor does not count any more (404, 409, 410): begin with a snapshot; a `NotTheService`.
-        """
-        deadline = Deadline.after(self._clock, wait_seconds + _PAGE_SECONDS)
-        return changes(self._calls, request_id, cursor, wait_seconds, deadline=deadline, not_done=not_done)
+    def feed(self) -> ChangeFeed:
+        """The change feeds of requests."""
+        return ChangeFeed(self._calls, self._clock)
 
     def find_experience_requests(
         self, token_in_notes: str, since: float | None = None, *, not_done: str = GOES_ON

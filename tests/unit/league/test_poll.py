@@ -57,7 +57,7 @@ def wait(make):
             return cancel
 
         observatory = SimpleNamespace(
-            offers_changes=False, experience_request=read, episode_results=results_of, cancel=cancelled,
+            feed=SimpleNamespace(offered=False), experience_request=read, episode_results=results_of, cancel=cancelled,
             player_status=lambda *_, **__: None,
         )  # fmt: skip
         context = SimpleNamespace(

@@ -40,7 +40,7 @@ def page(*entries, status="running", more=False, cursor="c", pause=0.0):
 class Server:
     """Answers by a script; the request itself can be read unless `detail` is an error."""
 
-    offers_changes = True
+    offered = True
 
     def __init__(self, *pages, detail=None):
         self.pages = list(pages)
@@ -53,7 +53,11 @@ class Server:
     def monotonic(self):
         return self.time
 
-    def changes(self, request_id, *, cursor, wait_seconds):
+    @property
+    def feed(self):
+        return self
+
+    def page(self, request_id, *, cursor, wait_seconds):
         assert request_id == "xreq_1"
         self.asked.append((cursor, wait_seconds))
         self.time += self.takes
@@ -232,6 +236,6 @@ def test_a_feed_that_does_not_wait_is_asked_as_seldom_as_the_request(follow, tak
 
 @pytest.mark.parametrize(("offers", "kind"), [(True, FeedWatcher), (False, DetailWatcher)])
 def test_the_feed_is_followed_where_it_is_offered(offers, kind):
-    server = SimpleNamespace(offers_changes=offers)
+    server = SimpleNamespace(feed=SimpleNamespace(offered=offers))
     made = watcher(server, "xreq_1", clock=server, stop=threading.Event(), lost=lambda _: None)
     assert isinstance(made, kind)

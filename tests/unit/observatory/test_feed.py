@@ -28,7 +28,7 @@ def entry(number, status, revision=1, **changes):
 
 def test_a_page_is_read_with_its_cursor_and_its_wait(client):
     league = client(routes={PATH: page(entry(1, "success"), entry(2, "running", removed=True, episode=None))})
-    told = league.changes("xreq_1", cursor="c1", wait_seconds=7.5)
+    told = league.feed.page("xreq_1", cursor="c1", wait_seconds=7.5)
     assert [row.status for row in told.batches] == [Status.RUNNING]
     assert told.entries[0].episode.status is Status.COMPLETED
     assert told.entries[1].removed
@@ -40,7 +40,7 @@ def test_a_page_is_read_with_its_cursor_and_its_wait(client):
 
 def test_a_snapshot_is_not_waited_for(client):
     league = client(routes={PATH: page(phase="snapshot")})
-    league.changes("xreq_1", wait_seconds=7.5)
+    league.feed.page("xreq_1", wait_seconds=7.5)
     assert dict(league.server.requests[0].query) == {"ids": "xreq_1", "view": "progress"}
 
 
@@ -48,7 +48,7 @@ def test_a_snapshot_is_not_waited_for(client):
 def test_a_cursor_that_does_not_count_any_more(client, wire, status):
     league = client(wire.reply({"detail": "cursor expired"}, status))
     with pytest.raises(CursorLost, match="cursor expired"):
-        league.changes("xreq_1", cursor="c1")
+        league.feed.page("xreq_1", cursor="c1")
 
 
 @pytest.mark.parametrize("rejected", [True, False])
@@ -58,7 +58,7 @@ def test_every_429_is_a_pause_that_the_caller_takes(client, wire, *, rejected, a
     headers += [("Retry-After", after)] if after else []
     league = client(wire.reply({"detail": "slow down"}, 429, headers))
     with pytest.raises(Busy) as caught:
-        league.changes("xreq_1", cursor="c1")
+        league.feed.page("xreq_1", cursor="c1")
     assert caught.value.seconds == seconds
     assert len(league.server.requests) == 1, "whoever watches shows that it lives between two tries"
 
@@ -67,7 +67,7 @@ def test_every_429_is_a_pause_that_the_caller_takes(client, wire, *, rejected, a
 def test_a_server_error_is_told_at_once(client, wire, status):
     league = client(wire.reply({"detail": "oops"}, status))
     with pytest.raises(ServerUnreachable):
-        league.changes("xreq_1")
+        league.feed.page("xreq_1")
     assert len(league.server.requests) == 1
 
 
@@ -75,7 +75,7 @@ def test_a_server_error_is_told_at_once(client, wire, status):
 def test_another_shape_is_no_feed(client, wire, answer):
     league = client(routes={PATH: answer} if answer != "no JSON" else {PATH: wire.reply("<html>")})
     with pytest.raises(NotTheService):
-        league.changes("xreq_1")
+        league.feed.page("xreq_1")
 
 
 def test_an_answer_that_is_held_back_is_waited_for_beyond_the_usual_limit(client, wire):
@@ -83,7 +83,7 @@ def test_an_answer_that_is_held_back_is_waited_for_beyond_the_usual_limit(client
         time.sleep(0.4)  # longer than the client's limit for other reads, 0.15
         connection.sendall(wire.reply(page()))
 
-    assert client(held).changes("xreq_1", cursor="c1", wait_seconds=5).next_cursor == "c2"
+    assert client(held).feed.page("xreq_1", cursor="c1", wait_seconds=5).next_cursor == "c2"
 
 
 def test_a_stop_ends_a_long_poll(client):
@@ -103,7 +103,7 @@ def test_a_stop_ends_a_long_poll(client):
     threading.Thread(target=interrupt, daemon=True).start()
     began = time.monotonic()
     with pytest.raises(ServerUnreachable):
-        league.changes("xreq_1", cursor="c1", wait_seconds=15)
+        league.feed.page("xreq_1", cursor="c1", wait_seconds=15)
     over.set()
     assert time.monotonic() - began < 5
 
@@ -121,4 +121,4 @@ def test_a_feed_is_used_where_the_server_says_that_it_has_one(client, document, 
     routes = {} if document is None else {"/openapi.json": {"openapi": "3.1.0", "info": {}, "paths": paths}}
     league = client(routes=routes)
     league.learn()
-    assert league.offers_changes is offered
+    assert league.feed.offered is offered
