@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.league.blocks import BlockSpec, block_specs
 from pytest_evalharness.league.plan import ComparisonPlan
+from pytest_evalharness.league.raw_roster import Draw, words
 from pytest_evalharness.league.roster import Member, Roster
 from pytest_evalharness.league.seats import SEATS
 from pytest_evalharness.ledger.keys import digest
@@ -23,12 +24,23 @@ _LONGEST_NOTES = 1000
 
 @dataclass(frozen=True)
 class Seat:
-    """Who is to sit where, in which role."""
+    """Who is to sit where, in which role.
+
+    Attributes:
+        policy_version_id: the version; empty where every game draws one.
+        draw: the selector that draws it; None for a version that is pinned.
+    """
 
     position: int
     policy_version_id: str
     label: str
     role: str
+    draw: Draw | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data. A pinned seat does not mention draws, as ever."""
+        told = asdict(self)
+        return told if self.draw is not None else {key: one for key, one in told.items() if key != "draw"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,7 @@ class Arm:
         """Plain data for the journal and for the arm key."""
         return {
             "label": self.label,
-            "seats": [asdict(seat) for seat in self.seats],
+            "seats": [seat.to_json() for seat in self.seats],
             "tested_seat": self.tested_seat,
             "episodes": self.episodes,
             "ticks": self.ticks,
@@ -95,7 +107,9 @@ class Arm:
             episodes: games, in one request.
         """
         seats = tuple(
-            seat if seat.position in pinned else _seated(seat, roster.seat(seat.position, self.tested_seat))
+            seat
+            if seat.position in pinned or seat.draw is not None
+            else _seated(seat, roster.seat(seat.position, self.tested_seat))
             for seat in self.seats
         )
         body = {
@@ -133,16 +147,19 @@ def build_arm(
         policies: label → version, for every pinned label.
         look: how often the same question was asked before; seeds are drawn from the field and from this.
     """
-    pins = plan.pins(side)
-    roles = plan.layout.roles
+    pins, drawn, roles = plan.pins(side), plan.drawn(side), plan.roles
     seats = []
     for position in range(SEATS):
+        role = str(roles[position])
+        if position in drawn:
+            seats.append(Seat(position, "", words(drawn[position]), role, dict(drawn[position])))
+            continue
         if position in pins:
             version, label = policies[pins[position]].policy_version_id, policies[pins[position]].label
         else:
             member = roster.seat(position, plan.tested_seat)
             version, label = member.policy_version_id, member.label
-        seats.append(Seat(position, version, label, str(roles[position])))
+        seats.append(Seat(position, version, label, role))
     body = {
         "target": {"league_id": plan.league, "division_id": roster.division},
         "roster": _placed(seats),
@@ -150,6 +167,8 @@ def build_arm(
         "execution_backend": plan.backend,
         "game_config_overrides": plan.game_config(),
     }
+    if drawn:
+        body["excluded_players"] = list(roster.own)  # a draw could seat our own champion
     return Arm(
         side,
         seats[plan.tested_seat].label,
@@ -167,7 +186,13 @@ def _seated(seat: Seat, member: Member) -> Seat:
 
 
 def _placed(seats: Sequence[Seat]) -> list[dict[str, Any]]:
-    return [{"player": {"policy_ref": s.policy_version_id}, "slot": s.position} for s in seats]
+    return [
+        {
+            "player": {"policy_ref": s.policy_version_id} if s.draw is None else dict(s.draw),
+            "slot": s.position,
+        }
+        for s in seats
+    ]
 
 
 def _seed_source(roster: Roster, look: int) -> str:

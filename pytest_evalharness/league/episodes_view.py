@@ -10,6 +10,7 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import Arm, Seat
 from pytest_evalharness.league.attribution import COMPLETED, attribution
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord, Outcome, SeatedAs
+from pytest_evalharness.league.trust import plays_its_role
 from pytest_evalharness.verdict.words import Attribution
 
 _LONGEST = 80
@@ -98,7 +99,7 @@ def wrong_seats(arm: Arm, episode: EpisodeRecord) -> dict[str, str]:
     """
     if episode.results is None and not episode.participants:
         return {}
-    labels = {seat.policy_version_id: seat.label for seat in arm.seats}
+    labels = {seat.policy_version_id: seat.label for seat in arm.seats if seat.draw is None}
     seated: dict[int, list[SeatedAs]] = {}
     for participant in episode.participants:
         seated.setdefault(participant.position, []).append(participant)
@@ -107,12 +108,14 @@ def wrong_seats(arm: Arm, episode: EpisodeRecord) -> dict[str, str]:
         there = seated.pop(seat.position, [])
         if not _as_placed(seat, there):
             wrong[str(seat.position)] = _named(there, labels)
-        elif episode.results is not None and episode.role(seat.position) != seat.role:
+        elif episode.results is not None and not plays_its_role(seat, episode):
             wrong[str(seat.position)] = f"as {episode.role(seat.position) or 'no role'}"
     return wrong | {str(position): _named(there, labels) for position, there in seated.items()}
 
 
 def _as_placed(wanted: Seat, there: list[SeatedAs]) -> bool:
+    if wanted.draw is not None:
+        return [(one.kind, one.is_filler) for one in there] == [("policy", False)]
     return [(one.policy_version_id, one.kind, one.is_filler) for one in there] == [
         (wanted.policy_version_id, "policy", False)
     ]

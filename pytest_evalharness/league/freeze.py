@@ -369,6 +369,7 @@ class Freezer:
             "division": plan.division,
             "opponents": list(plan.opponents),
             "seats": plan.seats_from_ranking,
+            **({"drawn": True} if plan.draws else {}),
         }
         data = self._ledger.once(
             "roster",

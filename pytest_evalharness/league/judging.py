@@ -18,6 +18,7 @@ from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord, Outcome
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.trust import findings
+from pytest_evalharness.league.unshared import unshared
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
 from pytest_evalharness.verdict.checks import Check
@@ -127,6 +128,7 @@ class Case:
             others=others,
             beside=[
                 *_beside(plan, read.candidate, read.baseline),
+                *unshared(self.frozen.arms, self.records),
                 *self.frozen.caveats(),
                 *self.remarkable,
             ],

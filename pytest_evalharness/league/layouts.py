@@ -3,33 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_evalharness.errors import UsageError
+from pytest_evalharness.league import raw_roster
 from pytest_evalharness.league.plan import DEFAULT_EPISODES, DEFAULT_TICKS, ComparisonPlan, declared, names
+from pytest_evalharness.league.seats import Role, layout
 from pytest_evalharness.settings import Settings
 
 _DECLARED = (
     "claim", "rule", "alpha", "margin", "target_lift", "pairing", "looks", "spending", "metric", "secondary",
     "missing", "min_fire_rate",
 )  # fmt: skip
-_FREE = (*_DECLARED, "episodes", "ticks", "opponents", "config")
+_PLAYED = ("episodes", "ticks", "opponents", "config", "natural_roles")
+_FREE = (*_DECLARED, *_PLAYED, "drawn_field")
+_BODY = ("target", "roster", "num_episodes", "execution_backend", "game_config_overrides", "notes")
+_IMPOSTERS = {"imposterCount": 2, "autoImposterCount": False}
 
 
 @dataclass(frozen=True)
 class ArmRequest:
-    """An arm as a case describes it: who sits in which seat; the frozen field sits everywhere else."""
+    """An arm as a case describes it: who sits in which seat; the frozen field sits everywhere else.
+
+    Attributes:
+        seats: the seats that it pins, with their labels or version ids.
+        drawn: the seats for which every game draws somebody.
+        said: what a whole request body said beside its roster.
+    """
 
     seats: tuple[tuple[int, str], ...]
+    drawn: tuple[tuple[int, raw_roster.Draw], ...] = ()
+    said: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, seats: Mapping[int, str]) -> ArmRequest:
-        """An arm from seat → policy label.
+    def of(cls, seats: Any) -> ArmRequest:
+        """An arm from seat → policy label, from a roster as the service takes it, or from a whole request body.
 
         Raises:
-            UsageError: no mapping, no seat, or something that is no seat number or no label.
+            UsageError: no seat, something that is no seat number or no label, or a body that says what cannot be kept.
         """
+        if isinstance(seats, list | tuple) and seats and all(isinstance(one, Mapping) for one in seats):
+            return cls._from_roster(seats, {})
+        if isinstance(seats, Mapping) and "roster" in seats:
+            return cls._from_body(seats)
         if (
             not isinstance(seats, Mapping)
             or not seats
@@ -38,6 +55,42 @@ class ArmRequest:
         ):
             raise _wrong(f"an arm is {{seat: 'NAME:vN'}} with at least one seat, not {seats!r}")
         return cls(tuple(sorted(seats.items())))
+
+    @classmethod
+    def _from_roster(cls, roster: Any, said: Mapping[str, Any]) -> ArmRequest:
+        pinned, drawn = raw_roster.read(roster)
+        return cls(tuple(sorted(pinned.items())), tuple(sorted(drawn.items())), said)
+
+    @classmethod
+    def _from_body(cls, body: Mapping[str, Any]) -> ArmRequest:
+        unknown = sorted(set(map(str, body)) - set(_BODY))
+        if unknown:
+            raise _wrong(f"an arm's body has no {unknown[0]!r}; it knows {', '.join(_BODY)}")
+        if not isinstance(body["roster"], list | tuple):
+            raise _wrong(f"a roster is a list of entries, not {body['roster']!r}")
+        return cls._from_roster(body["roster"], _said_by(body))
+
+
+def _said_by(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a body says beside its roster, in the words of `compare`; nulls say nothing."""
+    config = dict(body.get("game_config_overrides") or {})
+    target = {key: value for key, value in dict(body.get("target") or {}).items() if value is not None}
+    strange = sorted(set(target) - {"league_id", "division_id"})
+    if strange:
+        raise _wrong(f"a target is told by league_id and division_id here, not by {strange[0]}")
+    said = {
+        "league": target.get("league_id"),
+        "division": target.get("division_id"),
+        "backend": body.get("execution_backend"),
+        "episodes": body.get("num_episodes"),
+        "ticks": config.pop("maxTicks", None),
+        "slots": config.pop("slots", None),
+    }
+    for key, ours in _IMPOSTERS.items():
+        theirs = config.pop(key, ours)
+        if theirs != ours:
+            raise _wrong(f"the body sets {key} to {theirs!r}: the layout sets it, always to {ours!r}")
+    return {key: value for key, value in {**said, "config": config or None}.items() if value is not None}
 
 
 def comparison_plan(
@@ -52,32 +105,84 @@ def comparison_plan(
     """The plan of two described arms.
 
     Args:
-        candidate: the edited arm, described by `arm` or as the plain mapping that `arm` takes.
+        candidate: the edited arm, described by `arm` or as the plain value that `arm` takes.
         baseline: the arm it is compared with.
         seat: the seat whose wins are compared; its role is the layout's.
-        words: what else was said, each optional: what a declaration has, episodes, ticks, opponents, config.
+        words: what else was said, each optional: what a declaration has, episodes, ticks, opponents, config, natural_roles,
+            drawn_field.
+        settings: the run's settings.
+        server: the server's identity.
+
+    Raises:
+        UsageError: a word that does not exist, a value that is wrong, or drawn seats without `drawn_field`.
+    """
+    _known(words, _FREE, "compare")
+    arms = [one if isinstance(one, ArmRequest) else ArmRequest.of(one) for one in (candidate, baseline)]
+    if arms[0].said != arms[1].said and arms[0].said and arms[1].said:
+        raise _wrong("the bodies of the two arms ask for different things beside their rosters")
+    drawn = {f"{draw!r}" for one in arms for _, draw in one.drawn}
+    if drawn and words.get("drawn_field") is not True:
+        raise UsageError(
+            f"{', '.join(sorted(drawn))}: every game draws other opponents, so the two arms would face different fields",
+            not_done="nothing was submitted",
+            next_step="name the opponents, or leave the seats to the frozen field; drawn_field=True accepts an unpaired "
+            "comparison whose opponents differ",
+        )
+    said = {"min_fire_rate": settings["min_fire_rate"]} | {
+        key: words[key] for key in _DECLARED if key in words
+    }
+    return _plan(arms, {**arms[0].said, **arms[1].said, **words, "seat": seat}, said, settings, server)
+
+
+def arm_plan(
+    arm: ArmRequest | Mapping[int, str],
+    *,
+    seat: int,
+    words: Mapping[str, Any],
+    settings: Settings,
+    server: str,
+) -> ComparisonPlan:
+    """The setting of one described arm that is compared with nothing: a plan whose two sides are this arm.
+
+    Args:
+        arm: described by `arm`, or as the plain value that `arm` takes.
+        seat: the seat whose results are read.
+        words: what else was said, each optional: episodes, ticks, opponents, config, natural_roles.
         settings: the run's settings.
         server: the server's identity.
 
     Raises:
         UsageError: a word that does not exist, or a value that is wrong.
     """
-    unknown = sorted(set(words) - set(_FREE))
+    _known(words, _PLAYED, "single_arm")
+    one = arm if isinstance(arm, ArmRequest) else ArmRequest.of(arm)
+    return _plan([one, one], {**one.said, **words, "seat": seat}, {}, settings, server)
+
+
+def _known(words: Mapping[str, Any], known: tuple[str, ...], fixture: str) -> None:
+    unknown = sorted(set(words) - set(known))
     if unknown:
-        raise _wrong(f"compare has no {unknown[0]!r}; it knows {', '.join(_FREE)}")
-    arms = [one if isinstance(one, ArmRequest) else ArmRequest.of(one) for one in (candidate, baseline)]
-    said = {"min_fire_rate": settings["min_fire_rate"]} | {
-        key: words[key] for key in _DECLARED if key in words
-    }
+        raise _wrong(f"{fixture} has no {unknown[0]!r}; it knows {', '.join(known)}")
+
+
+def _plan(
+    arms: list[ArmRequest],
+    words: Mapping[str, Any],
+    said: Mapping[str, Any],
+    settings: Settings,
+    server: str,
+) -> ComparisonPlan:
     episodes = _or(DEFAULT_EPISODES, _said("episodes", "num", words, settings))
+    natural = words.get("natural_roles") is True
+    _check_slots(words.get("slots"), settings["layout_seed"], natural=natural)
     try:
         return ComparisonPlan(
             server=server,
-            league=settings["league"],
-            division=settings["division"],
-            backend=settings["backend"],
+            league=_said("league", "league", words, settings),
+            division=_said("division", "division", words, settings),
+            backend=_said("backend", "backend", words, settings),
             layout_seed=settings["layout_seed"],
-            tested_seat=seat,
+            tested_seat=words["seat"],
             candidate=dict(arms[0].seats),
             baseline=dict(arms[1].seats),
             opponents=names("opponents", _said("opponents", "opponent", words, settings) or ()),
@@ -87,9 +192,33 @@ def comparison_plan(
             declaration=declared(said, episodes),
             config=_or({}, words.get("config")),
             aa=settings["aa"],
+            candidate_drawn=dict(arms[0].drawn),
+            baseline_drawn=dict(arms[1].drawn),
+            natural_roles=natural,
         )
     except (ValueError, TypeError) as problem:
         raise _wrong(str(problem)) from None
+
+
+def _check_slots(slots: Any, seed: int, *, natural: bool) -> None:
+    """A body's forced roles are the layout's, which sends all of them: a list that forces some seats is completed."""
+    if slots is None:
+        return
+    if natural:
+        raise _wrong("the body forces roles in slots, and natural_roles=True leaves them to the game")
+    roles = layout(seed).roles
+    if not isinstance(slots, list | tuple) or len(slots) > len(roles):
+        raise _wrong(f"slots is a list of at most {len(roles)} entries, not {slots!r}")
+    for seat, (slot, role) in enumerate(zip(slots, roles, strict=False)):
+        if not isinstance(slot, Mapping) or set(slot) - {"role"}:
+            raise _wrong(f"an entry of slots is {{'role': …}} here, not {slot!r}")
+        if slot.get("role", role) != role:
+            asked = [one.value for one in Role if one == slot["role"]] or [repr(slot["role"])]
+            raise UsageError(
+                f"slots force seat {seat} to be {asked[0]}; in layout {seed} it is {role}",
+                not_done="nothing was submitted",
+                next_step="--eval-layout-seed draws another layout, or test a seat that has the role",
+            )
 
 
 def _said(word: str, key: str, words: Mapping[str, Any], settings: Settings) -> Any:

@@ -17,6 +17,7 @@ from pytest_evalharness.league import advisers
 from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.attribution import COMPLETED, attribution
 from pytest_evalharness.league.records import LOG, STATUS, ArmRecord, EpisodeRecord
+from pytest_evalharness.league.seats import NATURAL
 from pytest_evalharness.verdict.checks import Check, CheckState
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.words import Attribution, Reason
@@ -102,10 +103,23 @@ def _to_their_end(record: ArmRecord) -> list[EpisodeRecord]:
 def _roles(arm: Arm, record: ArmRecord) -> _Told:
     """Nothing but results proves a role; the config tells what was asked for."""
     games = played(record)
+    if arm.seats[arm.tested_seat].role == NATURAL:
+        return _dealt(arm, games)
     right = sum(all(game.role(seat.position) == seat.role for seat in arm.seats) for game in games)
     told = f"{arm.seats[arm.tested_seat].role} in seat {arm.tested_seat}, all as forced in {right} of {len(games)} games"
     return _Told(
         told, {"games": len(games), "as_forced": right}, CheckState.OK if games else CheckState.UNKNOWN
+    )
+
+
+def _dealt(arm: Arm, games: Sequence[EpisodeRecord]) -> _Told:
+    """What the tested seat was dealt, where no role was forced."""
+    dealt = Counter(game.role(arm.tested_seat) or "no role" for game in games)
+    told = ", ".join(f"{role} in {number}" for role, number in sorted(dealt.items()))
+    return _Told(
+        f"seat {arm.tested_seat} was dealt {told or 'nothing'} of {len(games)} games",
+        {"games": len(games), **dict(sorted(dealt.items()))},
+        CheckState.OK if games else CheckState.UNKNOWN,
     )
 
 
@@ -221,6 +235,8 @@ def _adviser(record: ArmRecord, least: float | None) -> _Told:
 
 def _votes(arm: Arm, record: ArmRecord) -> _Told:
     found = advisers.votes_of(record)
+    if arm.seats[arm.tested_seat].role == NATURAL:
+        return _Told("the tested seat is an imposter in some games, whose votes aim at crew", {})
     if arm.seats[arm.tested_seat].role == "imposter":
         return _Told("the tested seat is an imposter, whose votes aim at crew", {})
     counts = {"games": found.games, "votes": found.votes, "hits": found.hits}

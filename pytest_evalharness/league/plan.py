@@ -9,7 +9,8 @@ from typing import Any
 from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.episodes import metrics
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.league.seats import SEATS, Layout, Role, layout
+from pytest_evalharness.league.raw_roster import Draw
+from pytest_evalharness.league.seats import NATURAL, SEATS, Layout, Role, layout
 from pytest_evalharness.settings import LARGEST_REQUEST, PARALLEL
 from pytest_evalharness.verdict.claim import Declaration, usual_looks
 from pytest_evalharness.verdict.words import Claim, Rule
@@ -38,6 +39,9 @@ class ComparisonPlan:
 
     With `aa` the arms are one build by design: nothing but the check for that is left out, and the run must tell no
     difference.
+
+    Seats in `candidate_drawn` and `baseline_drawn` are filled by a draw in every game, so the arms face different fields. With
+    `natural_roles` no role is forced: every game deals them.
     """
 
     server: str
@@ -55,6 +59,9 @@ class ComparisonPlan:
     declaration: Declaration
     config: Mapping[str, Any] = field(default_factory=dict)
     aa: bool = False
+    candidate_drawn: Mapping[int, Draw] = field(default_factory=dict)
+    baseline_drawn: Mapping[int, Draw] = field(default_factory=dict)
+    natural_roles: bool = False
 
     def __post_init__(self) -> None:
         whole("episodes", self.episodes, 1, LARGEST_REQUEST)
@@ -95,6 +102,13 @@ class ComparisonPlan:
             wrong = [seat for seat in pins if not 0 <= seat < SEATS]
             if wrong:
                 raise _bad(f"the {side} arm names seat {wrong[0]}; seats are 0 to {SEATS - 1}")
+            both = sorted(set(pins) & set(self.drawn(side)))
+            if both:
+                raise _bad(f"the {side} arm both pins and draws seat {both[0]}")
+        if self.draws and self.declaration.pairing is not None:
+            raise _bad(
+                "pairs have the same opponents in both arms, and drawn seats have others in every game"
+            )
         if len(self.opponents) > SEATS - 1:
             raise _bad(f"{len(self.opponents)} opponents were named; {SEATS - 1} seats are open")
         if self.top_n < self.seats_from_ranking:
@@ -109,9 +123,23 @@ class ComparisonPlan:
         return layout(self.layout_seed)
 
     @property
-    def role(self) -> Role:
+    def roles(self) -> tuple[str, ...]:
+        """Each seat's role; `natural` where none is forced."""
+        return (NATURAL,) * SEATS if self.natural_roles else self.layout.roles
+
+    @property
+    def role(self) -> str:
         """The tested seat's role."""
-        return self.layout.roles[self.tested_seat]
+        return self.roles[self.tested_seat]
+
+    def drawn(self, side: str) -> Mapping[int, Draw]:
+        """An arm's seats for which every game draws somebody."""
+        return self.candidate_drawn if side == "candidate" else self.baseline_drawn
+
+    @property
+    def draws(self) -> bool:
+        """Whether somebody is drawn anew in every game."""
+        return bool(self.candidate_drawn or self.baseline_drawn)
 
     @property
     def seats_from_ranking(self) -> int:
@@ -134,7 +162,7 @@ class ComparisonPlan:
             "maxTicks": self.ticks,
             "imposterCount": sum(slot["role"] == Role.IMPOSTER for slot in slots),
             "autoImposterCount": False,
-            "slots": slots,
+            **({} if self.natural_roles else {"slots": slots}),
         }
 
     @property
@@ -145,9 +173,16 @@ class ComparisonPlan:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, the source of the plan key. Free labels such as notes are not part of it."""
-        # An ordinary plan does not mention A/A: its key is the one that ledgers already hold.
+        # An ordinary plan does not mention what is out of the ordinary: its key is the one that ledgers already hold.
+        drawn = {f"{side}_drawn": self.drawn(side) for side in ("candidate", "baseline")}
         return {
             **({"aa": True} if self.aa else {}),
+            **({"natural_roles": True} if self.natural_roles else {}),
+            **{
+                key: {str(s): dict(one) for s, one in sorted(seats.items())}
+                for key, seats in drawn.items()
+                if seats
+            },
             "server": self.server,
             "league": self.league,
             "division": self.division,
@@ -175,6 +210,11 @@ class ComparisonPlan:
                 **values,
                 "candidate": {int(seat): name for seat, name in data["candidate"].items()},
                 "baseline": {int(seat): name for seat, name in data["baseline"].items()},
+                **{
+                    key: {int(seat): draw for seat, draw in data[key].items()}
+                    for key in ("candidate_drawn", "baseline_drawn")
+                    if key in data
+                },
                 "opponents": tuple(data["opponents"]),
                 "declaration": Declaration.from_json(data["declaration"]),
             }

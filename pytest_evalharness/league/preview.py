@@ -150,7 +150,7 @@ def _outlooks(plan: ComparisonPlan) -> Iterator[str]:
 
 
 def _seat(position: int, plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm]) -> str:
-    role = str(plan.layout.roles[position])
+    role = str(plan.roles[position])
     labels = [printable(arms[side].seats[position].label) for side in SIDES]
     if labels[0] != labels[1] or position == plan.tested_seat:
         tested = "  <- tested" if position == plan.tested_seat else ""

@@ -37,7 +37,11 @@ class Member:
 
 @dataclass(frozen=True)
 class Roster:
-    """The frozen field of a run: seats in order, and how they were chosen."""
+    """The frozen field of a run: seats in order, and how they were chosen.
+
+    Attributes:
+        own: our own players, whom no draw may seat; told only where somebody is drawn.
+    """
 
     opponents: tuple[Member, ...]
     league: str
@@ -45,15 +49,19 @@ class Roster:
     resolved_at: str
     live_players: int
     chosen: str
+    own: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the journal."""
-        return {**asdict(self), "opponents": [asdict(member) for member in self.opponents]}
+        told = {**asdict(self), "opponents": [asdict(member) for member in self.opponents]}
+        del told["own"]
+        return {**told, "own": list(self.own)} if self.own else told
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Roster:
         """A roster as it was frozen."""
-        return cls(**{**data, "opponents": tuple(Member(**member) for member in data["opponents"])})
+        opponents = tuple(Member(**member) for member in data["opponents"])
+        return cls(**{**data, "opponents": opponents, "own": tuple(data.get("own", ()))})
 
     def seat(self, position: int, tested_seat: int) -> Member:
         """Who sits in a seat that is not the tested one: list order over the seats that are left."""
@@ -94,7 +102,8 @@ def resolve_field(observatory: Observatory, plan: ComparisonPlan, clock: Clock) 
             "--eval-league and --eval-division",
         )
     chosen = by if not named else f"{len(named)} named, the rest by {by}"
-    return Roster(tuple(named + rest), plan.league, division, iso(clock.now()), len(ranked), chosen)
+    kept = tuple(sorted(own)) if plan.draws else ()
+    return Roster(tuple(named + rest), plan.league, division, iso(clock.now()), len(ranked), chosen, kept)
 
 
 def division_of(observatory: Observatory, plan: ComparisonPlan) -> str:
