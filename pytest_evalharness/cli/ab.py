@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED
+from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED, ab_bisect
 from pytest_evalharness.cli.ab_flags import DEFAULTS, FLAGS, GROUPS, add, again, spelt
 from pytest_evalharness.cli.home import found, resolved
 from pytest_evalharness.errors import EvalHarnessError, UsageError
@@ -32,7 +32,8 @@ def add_to(commands: Any) -> None:
     ab = commands.add_parser(
         "ab",
         help="did this edit help? candidate against baseline on a league, judged",
-        usage="evalharness ab --candidate NAME:vN --baseline NAME:vN [options]\n       evalharness ab --explain RUN",
+        usage="evalharness ab --candidate NAME:vN --baseline NAME:vN [options]\n       evalharness ab --explain RUN\n"
+        "       evalharness ab --bisect-wedge RUN [--known-good NAME:vN] [--bisect-budget N] [--dry-run]",
         description="Candidate and baseline play the same live field, each in one seat of a forced role, at the same time; then it is judged "
         "whether the claim is met. It is the runner of `pytest evals/`, and the same question is played once: whoever asks it again, "
         "in whichever way, goes on with it or reads it again. Every flag is a setting: the environment (EVALHARNESS_NUM) and "
@@ -60,12 +61,16 @@ def add_to(commands: Any) -> None:
         metavar="RUN",
         help="print the runbook's success check of a run, point by point; posts nothing",
     )
+    ab_bisect.add_to(ab)
     ab.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Ask, or explain what was asked."""
     try:
+        if parsed.bisect_wedge is not None:
+            return ab_bisect.bisect(parsed)
+        ab_bisect.refuse_without_run(parsed)
         return _ask(parsed) if parsed.explain is None else _explain(parsed)
     except EvalHarnessError as error:
         print(spelt(str(error)), file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -99,8 +100,13 @@ def no_ledger(home: Path) -> UsageError:
 
 
 @contextmanager
-def connected(run: RunRecord, home: Path) -> Iterator[Observatory]:
+def connected(run: RunRecord, home: Path, *, stop: threading.Event | None = None) -> Iterator[Observatory]:
     """The server that a run played on. An embedded league that nobody serves is started on its state, and ended again.
+
+    Args:
+        run: the run.
+        home: where it is kept.
+        stop: once set, no call waits any longer.
 
     Raises:
         EvalHarnessError: it does not answer, or there are no credentials.
@@ -128,7 +134,7 @@ def connected(run: RunRecord, home: Path) -> Iterator[Observatory]:
             # The embedded server has its own token; one meant for a hosted league must not be sent to it.
             environment = {"SOFTMAX_CONFIG_DIR": str(home / "arena" / "credentials")}
         token = load_token(root, environ=environment, clock=clock)
-        with Observatory(root, token, clock=clock, rng=random.Random()) as observatory:
+        with Observatory(root, token, clock=clock, rng=random.Random(), stop=stop) as observatory:
             observatory.learn()
             yield observatory
     finally:

@@ -253,7 +253,8 @@ class Poller:
             f"the {side} arm ({self.request_id}) is wedged: {running} games running, none of {len(standing.episodes)} "
             f"finished in {span(ran)}; one of its seats hangs (seats {seats})",
             not_done=f"nothing was judged; {SOFTLY if cancelled else STILL_RUNNING}",
-            next_step="find the hanging seat by swapping opponents at a short --eval-ticks 1000, then run with --eval-fresh",
+            next_step="find the hanging seat: evalharness ab --bisect-wedge RUN --known-good NAME:vN (short games, --eval-ticks 1000), "
+            "then run with --eval-fresh",
         )
         if cancelled:
             self.lease.cancelled(error)

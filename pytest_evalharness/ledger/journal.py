@@ -320,6 +320,12 @@ class Ledger:
 
     # ---------------------------------------------------------- arms and blocks
 
+    def lay(self, arm: ArmSpec) -> list[Block]:
+        """Lay down an arm that belongs to no comparison, if it is not there yet; its blocks."""
+        with self._storage.transaction() as run:
+            self._lay(run, arm)
+        return self.blocks(arm.arm_key)
+
     def arm(self, arm_key: str) -> Arm:
         """One arm.
 
