@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.events import EventLog
-from pytest_evalharness.errors import EvalHarnessError
+from pytest_evalharness.errors import EvalHarnessError, JournalUnavailable
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Judged, Settled
 from pytest_evalharness.league.fields import FieldsPlan
@@ -413,6 +413,8 @@ class LeagueRun:
         while True:
             try:
                 return self._work.wait(entry.plan, entry.ready(), look)
+            except JournalUnavailable:
+                raise  # it cannot say what was sent, however long one waits
             except EvalHarnessError:
                 if not self._renewed(entry):
                     raise
