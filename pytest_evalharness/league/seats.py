@@ -8,6 +8,8 @@ from enum import StrEnum
 
 SEATS = 8
 IMPOSTERS = 2
+NATURAL = "natural"
+"""In place of a role that is not forced: the game deals it anew in every episode, and the results tell it."""
 
 
 class Role(StrEnum):

@@ -11,9 +11,10 @@ from typing import Any
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.league import advisers, copies
-from pytest_evalharness.league.arms import SIDES, Arm
+from pytest_evalharness.league.arms import SIDES, Arm, Seat
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord
 from pytest_evalharness.league.regime import disagreement
+from pytest_evalharness.league.seats import NATURAL
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.words import Reason
 
@@ -45,10 +46,7 @@ def findings(
     """
     found: list[Finding] = []
     for side in SIDES:
-        found += _terminal(side, records[side])
-        found += _seats(side, arms[side], records[side])
-        found += _roles(side, arms[side], records[side])
-        found += _copies(side, records[side])
+        found += of_arm(side, arms[side], records[side])
         if paired:
             found += _seeds(side, records[side])
         else:
@@ -61,6 +59,16 @@ def findings(
     if aa:
         found += _shared(records)
     return found
+
+
+def of_arm(side: str, arm: Arm, record: ArmRecord) -> list[Finding]:
+    """What speaks against believing one arm, whatever it is compared with."""
+    return [
+        *_terminal(side, record),
+        *_seats(side, arm, record),
+        *_roles(side, arm, record),
+        *_copies(side, record),
+    ]
 
 
 def _terminal(side: str, record: ArmRecord) -> Iterable[Finding]:
@@ -117,7 +125,8 @@ def seating_problem(arm: Arm, episode: EpisodeRecord) -> str:
     if sorted(positions) != list(range(len(arm.seats))):
         return f"positions {sorted(positions)} instead of 0 to {len(arm.seats) - 1}"
     actual = {seat.position: seat for seat in episode.participants}
-    labels = {seat.policy_version_id: seat.label for seat in arm.seats}
+    labels = {seat.policy_version_id: seat.label for seat in arm.seats if seat.draw is None}
+    tested_version = arm.seats[arm.tested_seat].policy_version_id
     problems = []
     for wanted in arm.seats:
         got = actual[wanted.position]
@@ -125,6 +134,10 @@ def seating_problem(arm: Arm, episode: EpisodeRecord) -> str:
         if got.kind != "policy" or got.is_filler:
             what = "a filler" if got.is_filler else f"a {printable(got.kind)}"
             problems.append(f"seat {wanted.position}{tested} holds {what}")
+        elif wanted.draw is not None:
+            if got.policy_version_id in {None, tested_version}:
+                who = "nobody" if got.policy_version_id is None else "the tested version too"
+                problems.append(f"seat {wanted.position}, {wanted.label}, holds {who}")
         elif got.policy_version_id != wanted.policy_version_id:
             who = labels.get(got.policy_version_id or "", got.policy_version_id or "nobody")
             problems.append(
@@ -141,7 +154,7 @@ def _roles(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
     for episode in record.episodes:
         if episode.results is None:
             continue
-        seats = [seat.position for seat in arm.seats if episode.role(seat.position) != seat.role]
+        seats = [seat.position for seat in arm.seats if not plays_its_role(seat, episode)]
         if seats:
             wrong.append((episode, seats))
     if wrong:
@@ -154,6 +167,12 @@ def _roles(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
             side,
             _ids(episode for episode, _ in wrong),
         )
+
+
+def plays_its_role(seat: Seat, episode: EpisodeRecord) -> bool:
+    """Whether a seat played the role that it was to play; any, if none was forced and the results name it."""
+    role = episode.role(seat.position)
+    return role is not None if seat.role == NATURAL else role == seat.role
 
 
 def across(fields: Mapping[str, Mapping[str, ArmRecord]]) -> list[Finding]:

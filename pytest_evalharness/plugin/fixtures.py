@@ -139,8 +139,11 @@ def builds(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Prov
 
 
 @pytest.fixture
-def arm() -> Callable[[dict[int, str]], ArmRequest]:
-    """Describe an arm that marks cannot express: `arm({0: "keeper:v2", 4: "rival:v3"})`. Posts nothing yet."""
+def arm() -> Callable[[Any], ArmRequest]:
+    """Describe an arm that marks cannot express: `arm({0: "keeper:v2", 4: "rival:v3"})`. Posts nothing yet.
+
+    It also takes a roster, or a whole request body, as the service takes them.
+    """
     from pytest_evalharness.league.layouts import ArmRequest
 
     return ArmRequest.of
@@ -155,6 +158,7 @@ def compare(
     `compare(arm({0: "keeper:v2"}), arm({0: "keeper:v1"}), seat=0, claim="better").require()`
     """
     from pytest_evalharness.league.layouts import comparison_plan
+    from pytest_evalharness.league.unshared import NEVER_QUIET
 
     def play(
         candidate: ArmRequest | Mapping[int, str],
@@ -172,6 +176,9 @@ def compare(
         name = f"{request.node.nodeid} compare {len(results_of(request.node)) + 1}"
         result = run.league.compare(name, plan)
         remember(request.node, result)
+        for reason in result.alone.reasons:
+            if reason.reason in NEVER_QUIET:
+                run.notice(f"{request.node.nodeid}: {reason.reason.sentence} ({reason.detail})")
         result.require_trust()
         return result
 

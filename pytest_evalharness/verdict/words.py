@@ -217,6 +217,8 @@ class Reason(StrEnum):
     CEILING = "ceiling"
     UNPLANNED_LOOK = "unplanned_look"
     ONE_SEED = "one_seed"
+    DRAWN_FIELD = "drawn_field"
+    NATURAL_ROLES = "natural_roles"
     CRASHES = "crashes"
     ADVISER_SILENT = "adviser_silent"
     BUILDS_UNPROVEN = "builds_unproven"
@@ -278,6 +280,9 @@ _SENTENCES = {
     Reason.ONE_SEED: "every game had one and the same seed: a single cluster, whose interval says nothing of other seeds",
     Reason.BUILDS_UNPROVEN: "nothing proves that the arms are different builds, and --eval-unproven-builds=allow took it on trust",
     Reason.IMAGE_NOT_VISIBLE: "image not visible: another player's build is private, and the policy versions alone tell the arms apart",
+    Reason.DRAWN_FIELD: "every game drew its opponents, so the arms met different fields: the difference may be theirs",
+    Reason.NATURAL_ROLES: "roles were dealt and not forced: an arm that was imposter more often was so by chance, and a gap in one "
+    "role may hide behind the other",
     Reason.CRASHES: "the tested policy's process broke while its games went on: they count as lost",
     Reason.ADVISER_SILENT: "the tested policy's adviser never decided anything: what was measured is the policy without it",
     Reason.HETEROGENEOUS: "the configurations disagree more than chance explains, so one pooled difference stands for unlike ones",

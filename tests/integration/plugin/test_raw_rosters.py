@@ -1,0 +1,146 @@
+"""Layouts beyond the pair: rosters as the service takes them, drawn fields, natural roles, and arms that are compared with nothing."""
+
+import json
+import sqlite3
+
+import pytest
+
+BODY = {
+    "target": {
+        "league_id": "league_605ff338-0a2e-4e62-aeda-559df9a9198f",
+        "division_id": None, "coworld_id": None, "variant_id": None, "league_name": None, "division_name": None,
+    },
+    "roster": [
+        {"player": {"policy_ref": "rival:v3"}, "slot": 0},
+        {"player": {"policy_ref": "RAW"}, "slot": 1},
+        {"player": {"top_n": 7}},
+        {"player": {"random": True}},
+    ],
+    "num_episodes": 6,
+    "execution_backend": "k8s",
+    "game_config_overrides": {
+        "maxTicks": 10000, "imposterCount": 2, "autoImposterCount": False, "slots": [{"role": "crew"}],
+    },
+    "notes": "crux <id> arm A",
+}  # fmt: skip
+CRUX = """
+import copy, json, pathlib
+
+BODY = json.loads(pathlib.Path("body.json").read_text())
+OURS = copy.deepcopy(BODY)
+OURS["roster"][0]["player"]["policy_ref"] = "keeper:v2"
+
+def test_crux(arm, compare):
+    result = compare(arm(BODY), arm(OURS), seat=0, WORDS)
+    result.require("better", "worse", "equivalent", "inconclusive")
+"""
+
+
+@pytest.fixture
+def crux(project):
+    """The page's crux body in both arms, theirs and ours in seat 0; the words of `compare` are still to come."""
+
+    def judge(words, **changes):
+        body = json.loads(json.dumps({**BODY, **changes}))
+        for entry in body["roster"]:
+            if entry["player"].get("policy_ref") == "RAW":
+                entry["player"]["policy_ref"] = project.league.version_of("gantry")
+        (project.pytester.path / "body.json").write_text(json.dumps(body))
+        project.cases(CRUX.replace("WORDS", words))
+        return project.judge_here(candidate=None, baseline=None)
+
+    return judge
+
+
+def bodies(project):
+    rows = sqlite3.connect(project.home / "ledger.sqlite").execute(
+        "SELECT side, body_json FROM blocks JOIN comparison_arms USING (arm_key) WHERE request_id IS NOT NULL"
+    )
+    return {side: json.loads(body) for side, body in rows}
+
+
+def test_a_drawn_field_is_refused_in_an_ab(crux, project):
+    result = crux('claim="better"')
+    assert result.ret == 4
+    assert (
+        "every game draws other opponents, so the two arms would face different fields" in result.stdout.str()
+    )
+    assert project.posted == 0
+
+
+def test_pairs_cannot_be_drawn(crux, project):
+    result = crux('claim="better", drawn_field=True, pairing="seed"')
+    assert result.ret == 4
+    assert "drawn seats have others in every game" in result.stdout.str()
+    assert project.posted == 0
+
+
+def test_a_server_that_takes_no_forced_roles_stops_the_run(crux, project):
+    """There is no way round it: neither another seed nor natural roles are tried."""
+    project.league.fault("reject-body=400")
+    result = crux('claim="better", drawn_field=True')
+    assert result.ret == 11
+    assert "this variant does not take forced roles" in result.stdout.str()
+    assert project.posted == 0
+
+
+def test_the_crux_body_of_the_page_as_it_stands(crux, project):
+    result = crux('claim="better", drawn_field=True')
+    assert result.ret == 0, result.stdout.str()
+    assert project.posted == 2
+    assert (
+        "every game drew its opponents, so the arms met different fields: the difference may be theirs ("
+        in result.stdout.str()
+    )
+    for body in bodies(project).values():
+        players = {entry["slot"]: entry["player"] for entry in body["roster"]}
+        assert sorted(players) == list(range(8)), "the service wants one entry a seat"
+        assert players[1] == {"policy_ref": project.league.version_of("gantry")}
+        assert (players[2], players[3]) == ({"top_n": 7}, {"random": True})
+        assert all("policy_ref" in players[seat] for seat in range(4, 8)), (
+            "the frozen field has the other seats"
+        )
+        assert body["excluded_players"], "our own champion is never an opponent"
+        assert len(body["game_config_overrides"]["slots"]) == 8
+    [found] = project.results()["cases"][0]["results"]
+    assert found["plan"]["candidate_drawn"] == {"2": {"top_n": 7}, "3": {"random": True}}
+    assert found["plan"]["candidate"]["0"] == "rival:v3"
+    [note] = [one for one in found["judgement"]["reasons"] if one["reason"] == "drawn_field"]
+    assert "candidate met " in note["detail"]
+    assert "versions in seats 2, 3; baseline met " in note["detail"]
+    assert found["judgement"]["verified"] == ["seats"]
+    assert [len(row["wrong"]) for row in found["episodes"]["candidate"]["rows"]] == [0] * 6
+
+
+def test_roles_that_contradict_the_layout_are_not_moved(crux, project):
+    overrides = {**BODY["game_config_overrides"], "slots": [{"role": "imposter"}]}
+    result = crux('claim="better", drawn_field=True', game_config_overrides=overrides)
+    assert result.ret == 4
+    assert "slots force seat 0 to be imposter; in layout 679961 it is crew" in result.stdout.str()
+    assert project.posted == 0
+
+
+NATURAL = """
+def test_natural(arm, compare):
+    result = compare(
+        arm({0: "keeper:v2"}), arm({0: "keeper:v1"}), seat=0, claim="better", episodes=40, natural_roles=True
+    )
+    result.require("better", "worse", "equivalent", "inconclusive")
+"""
+
+
+def test_natural_roles_are_read_from_the_results(project):
+    project.cases(NATURAL)
+    result = project.judge_here(candidate=None, baseline=None)
+    assert result.ret == 0, result.stdout.str()
+    for body in bodies(project).values():
+        assert "slots" not in body["game_config_overrides"]
+    [found] = project.results()["cases"][0]["results"]
+    assert found["name"] == "A/B natural"
+    [note] = [one for one in found["judgement"]["reasons"] if one["reason"] == "natural_roles"]
+    for side in ("candidate", "baseline"):
+        counts = found["judgement"]["checks"][0]["counts"][side]
+        assert counts["crew"] + counts["imposter"] == counts["games"] == 40
+        assert 0 < counts["imposter"] < 40
+        assert f"/{counts['crew']} as crew, " in note["detail"]
+    assert "roles were dealt and not forced" in result.stdout.str()
