@@ -123,6 +123,9 @@ def test_a_disk_that_fills_up_during_a_run_loses_nothing(project, on_a_disk, met
     assert "would post it again" in first[1]  # nobody is sent to a fresh home
     assert "--eval-home" not in first[1]
     assert "Traceback" not in first[1]
+    assert (
+        float(re.search(r"1 error in ([0-9.]+)s", first[1])[1]) < 40
+    )  # it waits for nothing that it could not see
     assert listed[0] == 11
     assert "ledger.sqlite is full" in listed[1]
     assert again[0] == 0, again[1]
