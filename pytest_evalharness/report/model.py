@@ -17,6 +17,7 @@ MANY = 4
 SCOPE = "the effect in this field, not a league rank; champion is a membership label, not a winner"
 """What every report says of its differences."""
 NOT_RUN = "not run: no credentials (a pull request from a fork has no secrets)"
+INTERRUPTED = 2
 CANNOT_TELL = 10
 UNTRUSTWORTHY = 11
 SETTLED = frozenset({0, 1, CANNOT_TELL})
@@ -72,6 +73,7 @@ class Report:
         notices: what a reader must know besides: overrides, an embedded league.
         still_running: requests that were posted and had not ended when the run did.
         service: what was chosen for the server from its own description (`Dialect.to_json`); None if it was not asked.
+        cost: what its verdicts have cost (`league.cost.spent`); None if it posted nothing.
     """
 
     run_id: str
@@ -85,6 +87,16 @@ class Report:
     still_running: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
     service: Mapping[str, Any] | None = None
+    cost: Mapping[str, Any] | None = None
+
+    @property
+    def cost_words(self) -> str:
+        """What the run was charged, in one line; empty if it posted nothing."""
+        if self.cost is None:
+            return ""
+        told = _charged(self.cost)
+        budget = self.cost["budget"]
+        return told if budget is None else f"{told}; the budget was {budget:.6g}"
 
     @property
     def embedded(self) -> bool:
@@ -102,6 +114,8 @@ class Report:
         if self.exit_code == UNTRUSTWORTHY and {case.outcome for case in self.cases} == {"not_run"}:
             return NOT_RUN
         unmet = sum(any(r["judgement"]["decision"] != "met" for r in case.results) for case in self.cases)
+        if self.exit_code == INTERRUPTED:
+            return f"interrupted; the same command goes on, and so does evalharness runs resume {printable(self.run_id)}"
         if self.exit_code == 0 and unmet:
             return f"every case passed, and {unmet} of them decided otherwise than its declared claim"
         return EXIT_WORDS.get(self.exit_code, "unknown")
@@ -137,6 +151,7 @@ class Report:
             still_running=tuple(data["still_running"]),
             unfinished=tuple(data["unfinished"]),
             service=data.get("service"),
+            cost=data.get("cost"),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -153,6 +168,20 @@ class Report:
             "unfinished": list(self.unfinished),
             "settings": dict(self.settings),
         }
+
+
+def _charged(cost: Mapping[str, Any]) -> str:
+    """What is known of a cost. What the server does not tell is said to be unknown, never counted as nothing."""
+    before, after = cost["balance_before"], cost["balance_after"]
+    balance = "" if before is None or after is None else f" (balance {before:.6g} before, {after:.6g} after)"
+    requests = len(cost["requests"])
+    if cost["spent"] is not None:
+        each = "" if cost["per_verdict"] is None else f", {cost['per_verdict']:.4g} a verdict"
+        return f"{cost['spent']:.4g} credits for {requests} request{'s' if requests > 1 else ''}{each}{balance}"
+    known = [value for value in cost["requests"].values() if value is not None]
+    if known:
+        return f"unknown: the server tells {sum(known):.4g} credits for {len(known)} of {requests} requests{balance}"
+    return f"unknown: {'the server does not tell' if not balance else 'no verdict to charge it to'}{balance}"
 
 
 def _case_json(case: CaseReport) -> dict[str, Any]:
