@@ -71,6 +71,19 @@ class Faults:
                 self.clear(name)
         return True
 
+    def broken(self) -> int | None:
+        """The status with which a call that was done is answered all the same now; None if it is answered as usual."""
+        if self.take("throttled"):
+            return 429
+        told = self.value("server-errors")
+        if told is None:
+            return None
+        left, status = told
+        self._on["server-errors"] = [(left - 1, status)]
+        if left <= 1:
+            self.clear("server-errors")
+        return int(status)
+
     def doom(self, seated: Collection[str], games: int) -> tuple[tuple[str, str], ...]:
         """How the first of some new games are to fail, each once: (policy, error type).
 

@@ -43,6 +43,14 @@ def _times(text: str) -> int:
     return value
 
 
+def _broken(text: str) -> tuple[int, int]:
+    """How many calls are answered with which status of a server that is broken."""
+    count, _, status = text.partition(":")
+    if status not in {"", "500", "502", "503", "504"}:
+        raise ValueError(text)
+    return _times(count), int(status or 500)
+
+
 def _scoring(text: str) -> str:
     return Scoring(text).value
 
@@ -264,6 +272,46 @@ FAULTS = {
             "overloaded",
             "TIMES",
             "the next TIMES calls are answered with 503, and nothing is done",
+            _times,
+            bare=1,
+        ),
+        Fault(
+            "server-errors",
+            "TIMES[:500|502|503|504]",
+            "the next TIMES calls are done, a creation too, and answered with this status of a broken server (500)",
+            _broken,
+        ),
+        Fault(
+            "rate-limited",
+            "TIMES",
+            "the next TIMES calls are answered with a 429 that says they were rejected before anything was done, and to come back "
+            "in a second",
+            _times,
+            bare=1,
+        ),
+        Fault(
+            "throttled",
+            "TIMES",
+            "the next TIMES calls are done, a creation too, and answered with a 429 that says nothing",
+            _times,
+            bare=1,
+        ),
+        Fault(
+            "late-artifacts",
+            "SECONDS",
+            "what a game leaves behind answers 404 until that long after its end; its evidence is not sealed before",
+            _seconds,
+        ),
+        Fault(
+            "retried-episodes",
+            "COUNT",
+            "the first COUNT episodes of new requests fail as player_never_started, and while the request lives are played again",
+            _times,
+        ),
+        Fault(
+            "lost-cursors",
+            "TIMES",
+            "the next TIMES places in the change feed at which a reader goes on are said to have expired (410)",
             _times,
             bare=1,
         ),

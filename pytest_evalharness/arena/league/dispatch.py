@@ -24,6 +24,12 @@ _WARM_EPISODES = 240
 _KNOCK_SECONDS = 0.05
 """How often a request looks whether a closed queue has opened."""
 
+_RETRIED = "player_never_started"
+"""The error type of an episode that is dispatched again."""
+
+_RETRY_SECONDS = 0.5
+"""How long a failed episode can be read as failed before it is dispatched again."""
+
 _WORDS = {
     "platform_error": "the node was lost before the game had ended",
     PLAYER_ERROR: "a player's process ended before the game had",
@@ -140,6 +146,9 @@ class Dispatcher:
         try:
             if episode.wedged:
                 return  # it runs, and that is all it will ever do
+            if episode.stumbles:
+                self._stumble(episode)
+                return
             played, problem = await self._compute(episode)
             release()
             if played is not None and self._pace > 0:
@@ -149,6 +158,27 @@ class Dispatcher:
         finally:
             release()
             self._tables.release()
+
+    def _stumble(self, episode: Episode) -> None:
+        """Let an episode fail, and dispatch it again in a moment. Not written down: a restarted server begins with it anew."""
+        episode.state, episode.retried = State.FAILED, True
+        episode.error_type, episode.error = _RETRIED, "a player's container did not start"
+        self._desk.touch(episode)
+        self._spawn(self._again(episode))
+
+    async def _again(self, episode: Episode) -> None:
+        await asyncio.sleep(_RETRY_SECONDS)
+        if episode.request.cancelled_at is not None:
+            return
+        episode.state, episode.started_at, episode.error_type, episode.error = (
+            State.SUBMITTED,
+            None,
+            None,
+            None,
+        )
+        self._desk.touch(episode)
+        self._waiting.append(deque([episode]))
+        self._arrived.set()
 
     async def _compute(self, episode: Episode) -> tuple[Played | None, tuple[str, str]]:
         if episode.fate is not None:

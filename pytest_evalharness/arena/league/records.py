@@ -45,6 +45,7 @@ class Marks:
         mishaps: how players fail in its games, one in each, after those that end as failed: (policy, mishap).
         rolled: the number of the episode from which on another version of the game is played, and which.
         silent: the policies whose adviser never answers.
+        retried: so many of its first episodes fail once before they are played.
     """
 
     wedged: tuple[tuple[int, str | None], ...] = ()
@@ -58,6 +59,7 @@ class Marks:
     mishaps: tuple[tuple[str, str], ...] = ()
     rolled: tuple[int, str] | None = None
     silent: tuple[str, ...] = ()
+    retried: int = 0
 
     @property
     def lost(self) -> int:
@@ -82,6 +84,13 @@ class Episode:
     ticks: int | None = None
     error_type: str | None = None
     error: str | None = None
+    retried: bool = False
+    """Whether it has failed once and was, or is about to be, dispatched again."""
+
+    @property
+    def stumbles(self) -> bool:
+        """Whether it fails now and is dispatched again."""
+        return self.index < self.request.marks.retried and not self.retried
 
     @property
     def wedged(self) -> bool:
@@ -145,6 +154,11 @@ class Request:
         if self.cancelled_at is not None:
             return State.CANCELLED
         states = {episode.state for episode in self.episodes}
+        if any(
+            each.state is State.FAILED and each.retried and each.completed_at is None
+            for each in self.episodes
+        ):
+            return State.RUNNING  # what has failed is dispatched again, so this is not over
         if all(state.terminal for state in states):
             return State.COMPLETED if State.COMPLETED in states else State.FAILED
         if states - {State.PENDING, State.SUBMITTED}:

@@ -6,6 +6,7 @@ import json
 import secrets
 import uuid
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,6 +19,7 @@ MOST_BYTES = 256 * 1024
 
 _HOSTS = {"127.0.0.1", "localhost", "[::1]"}
 _CLOSED = {f"{BASE}/openapi.json", f"{BASE}/docs"}
+_LIMITED = {"detail": {"type": "api_rate_limit_exceeded", "retry_after_seconds": 1}}
 _PAGE = b"<!doctype html><html><head><title>Sign in</title></head><body><h1>Sign in to continue</h1></body></html>"
 
 
@@ -44,10 +46,17 @@ class Gate:
             await _send(send, 200, b"text/html; charset=utf-8", _PAGE)
         elif api and self._house.faults.take("overloaded"):
             await _answer(send, 503, {"detail": "Service Unavailable"})
+        elif api and self._house.faults.take("rate-limited"):
+            await _answer(
+                send, 429, _LIMITED, [(b"retry-after", b"1"), (b"x-ratelimit-outcome", b"rejected")]
+            )
         elif api and scope["method"] == "GET" and self._house.faults.take("silent-get"):
             await stay_silent(scope, receive)
         elif api and not (self._known(headers) and self._shown(scope["path"])):
             await self._turn_away(scope, send)
+        elif api and (status := self._house.faults.broken()) is not None:
+            await self._let_in(scope, receive, _unheard)
+            await _answer(send, status, {"detail": HTTPStatus(status).phrase})
         else:
             await self._let_in(scope, receive, send)
 
@@ -128,6 +137,10 @@ def _again(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
+
+
+async def _unheard(_: Message) -> None:
+    """What was to be answered, and is not."""
 
 
 def _with_id(send: Send) -> Send:

@@ -52,6 +52,11 @@ class House:
             world = rescored(world, Scoring(scoring), at)
         return world
 
+    def published(self, ended_at: float | None) -> bool:
+        """Whether what a game that ended then left behind can be had by now."""
+        late = self.faults.value("late-artifacts")
+        return late is None or ended_at is None or self.clock.now() >= ended_at + late
+
     def receive(self, body: Mapping[str, Any]) -> None:
         """What happens to the world because a request has come, before it is looked at."""
         self.faults.replace(self._seated(body))
@@ -74,6 +79,7 @@ class House:
             shuffled=self.faults.value("shuffled-seats") is not None,
             queue_seconds=self.faults.value("slow-queue") or 0.0,
             failing=failing,
+            retried=self.faults.value("retried-episodes") or 0,
             hidden_seconds=USUAL_LAG if lag is None else lag,
             doomed=doomed,
             mishaps=self.faults.mishaps(seated, played),

@@ -146,15 +146,15 @@ def round_summary(round_: Round, game: Game) -> shapes.SummaryShape:
     }
 
 
-def bulk(each: Episode, view: View) -> shapes.BulkEntry:
-    """An episode in a bulk read or the change feed."""
+def bulk(each: Episode, view: View, *, published: bool) -> shapes.BulkEntry:
+    """An episode in a bulk read or the change feed; `published` is whether what it left can be had, if it has ended."""
     entry: shapes.BulkEntry = {
         "id": each.id,
         "experience_request_id": each.request.id,
         "created_at": iso(each.request.created_at),
         "status": each.state.value,
         "error_type": each.error_type,
-        "evidence_state": "sealed" if each.state.terminal else "pending",
+        "evidence_state": "sealed" if each.state.terminal and published else "pending",
     }
     if view == "results":
         entry["scores"] = scores(each.scores)

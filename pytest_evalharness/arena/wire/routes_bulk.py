@@ -69,6 +69,10 @@ def _page(
         raise bad_cursor(error) from error
 
 
+def _entry(house: House, each: Episode, view: View) -> shapes.BulkEntry:
+    return render.bulk(each, view, published=house.published(each.completed_at))
+
+
 def _bulk(api: APIRouter, house: House) -> None:
     @api.get("/v2/episode-requests", response_model=shapes.BulkPage)
     async def bulk(
@@ -83,7 +87,7 @@ def _bulk(api: APIRouter, house: House) -> None:
         shown, following = _page(rows, limit, cursor, status or ())
         return JSONResponse(
             {
-                "entries": [render.bulk(each, view) for each in shown],
+                "entries": [_entry(house, each, view) for each in shown],
                 "unavailable_ids": missing,
                 "next_cursor": following,
                 "observed_at": iso(house.clock.now()),
@@ -106,6 +110,8 @@ def _changes(api: APIRouter, house: House) -> None:
         if len(found) < len(requests) or not found:
             raise HTTPException(404, "Experience request not found")
         place = _Place.read(cursor, sorted(ids), view)
+        if cursor is not None and house.faults.take("lost-cursors"):
+            raise HTTPException(410, "the cursor has expired")
         if place.phase == "changes":
             await _wait_for_news(house, found, place.seen, min(wait_seconds, _LONGEST_WAIT))
         return JSONResponse(_change_page(house, found, place, view, limit, waited=wait_seconds > 0))
@@ -174,7 +180,7 @@ def _change_page(
             "experience_request_id": each.request.id,
             "revision": each.revision,
             "removed": False,
-            "episode": render.bulk(each, view),
+            "episode": _entry(house, each, view),
         }
         for each in shown
     ]
@@ -223,13 +229,18 @@ _FILES: dict[str, tuple[str, str]] = {
 
 def _download(house: House, episode: Episode, category: Category) -> shapes.DownloadEntry:
     content: dict[str, Any] | None = None
-    if category == "results" and episode.state is State.COMPLETED:
+    published = house.published(episode.completed_at)
+    if category == "results" and episode.state is State.COMPLETED and published:
         content = house.desk.results(episode)
-    elif category == "error_info" and episode.state is State.FAILED:
+    elif category == "error_info" and episode.state is State.FAILED and published:
         content = {"error_type": episode.error_type, "message": episode.error}
     filename, media_type = _FILES[category]
     state: Literal["pending", "ready", "not_produced"] = (
-        "ready" if content is not None else "not_produced" if episode.state.terminal else "pending"
+        "ready"
+        if content is not None
+        else "not_produced"
+        if episode.state.terminal and published
+        else "pending"
     )
     return {
         "episode_request_id": episode.id,

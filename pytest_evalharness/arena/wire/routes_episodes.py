@@ -98,7 +98,7 @@ def _artifacts(api: APIRouter, house: House) -> None:
 
     @api.get(path + "/error-info")
     async def error_info(episode_id: EpisodeId) -> Response:
-        return JSONResponse(seen.error_of(seen.find(house, episode_id)))
+        return JSONResponse(seen.error_of(house, seen.find(house, episode_id)))
 
     @api.get(path + "/game-config")
     async def game_config(episode_id: EpisodeId) -> Response:

@@ -53,7 +53,7 @@ async def _artifact(house: House, episode: Seen, kind: str) -> Response:
     if kind == "results":
         return JSONResponse(seen.results_of(house, episode))
     if kind == "error_info":
-        return JSONResponse(seen.error_of(episode))
+        return JSONResponse(seen.error_of(house, episode))
     if kind == "logs":
         return PlainTextResponse((await seen.record(house, episode)).game_log)
     if kind == "replay":

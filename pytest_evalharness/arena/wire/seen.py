@@ -105,19 +105,20 @@ def results_of(house: House, seen: Seen) -> Said:
     Raises:
         HTTPException: 404 if it has none.
     """
-    results = seen.results() if seen.state is State.COMPLETED else None
+    there = seen.state is State.COMPLETED and house.published(seen.ended_at)
+    results = seen.results() if there else None
     if results is None:
         raise not_found("Artifact")
     return house.dialect.results(results)
 
 
-def error_of(seen: Seen) -> dict[str, Any]:
+def error_of(house: House, seen: Seen) -> dict[str, Any]:
     """Why it failed.
 
     Raises:
         HTTPException: 404 if it did not.
     """
-    if seen.error is None:
+    if seen.error is None or not house.published(seen.ended_at):
         raise not_found("Artifact")
     return seen.error
 
@@ -128,7 +129,7 @@ async def record(house: House, seen: Seen) -> Recorded:
     Raises:
         HTTPException: 404 if it left none.
     """
-    if seen.state is not State.COMPLETED:
+    if seen.state is not State.COMPLETED or not house.published(seen.ended_at):
         raise not_found("Artifact")
     return await house.workers.record(seen.order)
 

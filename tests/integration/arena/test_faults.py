@@ -42,6 +42,12 @@ def test_the_table_explains_every_fault(arena):
         "game-version",
         "scoring",
         "overloaded",
+        "server-errors",
+        "rate-limited",
+        "throttled",
+        "late-artifacts",
+        "retried-episodes",
+        "lost-cursors",
         "ignored-key",
         "refused-duplicates",
         "hidden-notes",
@@ -483,3 +489,79 @@ def test_a_version_that_is_replaced_when_it_is_to_be_seated(arena):
     arena.create(arena.body(["keeper:v1", "gantry:v5", *others]))
     arena.no_faults()
     assert arena.get("/v2/league-policy-memberships", active_only=True, limit=1000) == live
+
+
+def test_a_broken_server_has_done_what_it_was_asked(arena):
+    before = arena.counters()["experience_requests_created"]
+    arena.fault("server-errors=2:502")
+
+    assert arena.client.post("/v2/experience-requests", json=arena.body()).status_code == 502
+    assert arena.client.get("/whoami").status_code == 502
+
+    assert arena.client.get("/whoami").status_code == 200
+    assert arena.counters()["experience_requests_created"] == before + 1
+
+
+def test_of_two_kinds_of_429_one_says_that_nothing_was_done(arena):
+    before = arena.counters()["experience_requests_created"]
+    arena.fault("rate-limited")
+    refused = arena.client.post("/v2/experience-requests", json=arena.body())
+    assert (refused.status_code, refused.headers["x-ratelimit-outcome"]) == (429, "rejected")
+    assert refused.headers["retry-after"] == "1"
+    assert refused.json()["detail"]["type"] == "api_rate_limit_exceeded"
+    assert arena.counters()["experience_requests_created"] == before
+
+    arena.fault("throttled")
+    silent = arena.client.post("/v2/experience-requests", json=arena.body())
+    assert silent.status_code == 429
+    assert not {"x-ratelimit-outcome", "retry-after"} & set(silent.headers)
+    assert arena.counters()["experience_requests_created"] == before + 1
+
+
+def test_what_a_game_leaves_can_come_late(arena):
+    arena.fault("late-artifacts=3600")
+    made = arena.play(arena.body())
+    episode = made["episodes"][0]["id"]
+    artifact = f"/v2/episode-requests/{episode}/artifacts/results"
+
+    def bulk():
+        return {one["evidence_state"] for one in arena.get("/v2/episode-requests", ids=made["id"])["entries"]}
+
+    assert made["status"] == "completed"
+    assert arena.client.get(artifact).status_code == 404
+    assert arena.client.get(f"/v2/episode-requests/{episode}/artifacts/logs").status_code == 404
+    assert bulk() == {"pending"}
+    manifest = "/v2/episode-requests/download-manifest"
+    assert {one["state"] for one in arena.get(manifest, ids=made["id"], include="results")["entries"]} == {
+        "pending"
+    }
+
+    arena.no_faults()
+
+    assert len(arena.get(artifact)["scores"]) == 8
+    assert bulk() == {"sealed"}
+
+
+def test_an_episode_that_fails_is_played_again_while_its_request_lives(arena, wait_until):
+    arena.fault("retried-episodes=1")
+    made = arena.create(arena.body(num_episodes=1))
+
+    failed = wait_until(lambda: _state(arena, made).get("failed_count") and _state(arena, made))
+    assert failed["status"] == "running"
+    assert failed["episodes"][0]["error_type"] == "player_never_started"
+
+    ended = arena.finished(made["id"])
+    assert (ended["status"], ended["completed_count"], ended["failed_count"]) == ("completed", 1, 0)
+    assert ended["episodes"][0]["error_type"] is None
+
+
+def test_a_place_in_the_feed_can_expire(arena):
+    made = arena.play(arena.body())
+    feed = "/v2/episode-requests/changes"
+    arena.fault("lost-cursors")
+
+    first = arena.get(feed, ids=made["id"])
+    assert len(first["entries"]) == 2
+    lost = arena.client.get(feed, params={"ids": made["id"], "cursor": first["next_cursor"]})
+    assert lost.status_code == 410
+    assert arena.get(feed, ids=made["id"], cursor=first["next_cursor"])["entries"] == []
