@@ -99,7 +99,7 @@ class Found(list):
     conclusive = True
 
 
-def asked(found=(), *, conclusive=True, keys=False, create=None):
+def asked(found=(), *, conclusive=True, keys=False, create=None, **other):
     """A server that is asked what became of a POST."""
     rows = Found(SimpleNamespace(id=name) for name in found)
     rows.conclusive = conclusive
@@ -107,6 +107,7 @@ def asked(found=(), *, conclusive=True, keys=False, create=None):
         "find_experience_requests": lambda *_: rows,
         "knows_idempotency_keys": lambda: keys,
         "create_experience_request": create,
+        **other,
     }
 
 
@@ -173,6 +174,17 @@ def test_a_conflict_is_looked_into_before_it_is_a_refusal(adopt, found, conclusi
     assert len(bodies) == 1
     assert list(dict.fromkeys(made.lease.steps)) == steps
     assert (made.error is None) is bool(found)
+
+
+def test_a_server_whose_clock_is_far_behind_has_not_lost_the_request(adopt):
+    """It lists the request as older than the POST that made it."""
+
+    def find(_token, since):
+        return Found([SimpleNamespace(id="xreq_1")] if since is None else [])
+
+    made, bodies = adopt("xreq_2", posted_at=1_000.0 - ARRIVED, find_experience_requests=find)
+    assert bodies == []
+    assert made.lease.steps[-3:] == ["posted", "polled", "release"]
 
 
 @pytest.mark.parametrize(
