@@ -38,9 +38,15 @@ def test_the_record_does_not_share_the_reports_data(report, case, compared):
     assert whole.cases[0].results
 
 
-@pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 5, 6, 10, 11])
+@pytest.mark.parametrize("code", [0, 1, 3, 4, 5, 6, 10, 11])
 def test_every_exit_code_has_words(report, code):
     assert report(exit_code=code).exit_words == EXIT_WORDS[code]
+
+
+def test_an_interrupted_run_says_how_to_go_on(report):
+    whole = report(exit_code=2)
+    assert whole.exit_words.startswith(EXIT_WORDS[2])
+    assert whole.exit_words.endswith(f"evalharness runs resume {whole.run_id}")
 
 
 def test_a_run_without_secrets_says_that_it_was_not_run(report, case):
