@@ -1,11 +1,10 @@
 """What users of other tools met is tried here: each row of `tests/THREADS.md` has tests, and each such test a row."""
 
-import ast
-import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from tests.house.marked import marked, table
 
 TESTS = Path(__file__).parents[1]
 PAGE = TESTS / "THREADS.md"
@@ -13,37 +12,9 @@ OF_A_RUNNER = {*range(1, 16), 20, 22, 24, 25}
 """The rows about what runs and waits. The others (16 to 19, 21, 23) are about statistics, polling and containers."""
 
 
-def rows_of(function):
-    """The rows that a test's marks name."""
-    for decorator in function.decorator_list:
-        for node in ast.walk(decorator):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.thread":
-                yield ast.literal_eval(ast.unparse(node.keywords[0].value)) if node.keywords else None
-
-
-def marked(sources):
-    """Row → the names of its tests."""
-    found = {}
-    for text in sources:
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                for row in rows_of(node):
-                    found.setdefault(row, set()).add(node.name)
-    return found
-
-
-def table(text):
-    """Row → the names of the tests in its last cell."""
-    lines = re.findall(r"^\| (\d+) \|(.+)\|$", text, re.MULTILINE)
-    assert max(Counter(number for number, _ in lines).values()) == 1
-    return {
-        int(number): set(re.findall(r"`(test_\w+)`", cells.rsplit("|", 1)[-1])) for number, cells in lines
-    }
-
-
 @pytest.fixture(scope="module")
 def tried():
-    return marked(path.read_text() for path in sorted(TESTS.rglob("test_*.py")))
+    return marked((path.read_text() for path in sorted(TESTS.rglob("test_*.py"))), "thread")
 
 
 @pytest.mark.parametrize("row", sorted(OF_A_RUNNER))
@@ -59,7 +30,8 @@ def test_a_row_without_tests_is_seen():
     source = (
         "@pytest.mark.thread(row=3)\n@pytest.mark.slow\ndef test_a():\n    pass\n\ndef test_b():\n    pass\n"
     )
-    assert marked([source]) == {3: {"test_a"}}
+    assert marked([source], "thread") == {3: {"test_a"}}
+    assert marked([source], "failure_mode") == {}
     assert table("| 3 | x#1 | y | `test_a`, `test_c` |\n| 4 | x#2 | y | - |\n") == {
         3: {"test_a", "test_c"},
         4: set(),

@@ -283,6 +283,7 @@ def test_a_refusal_posts_nothing_and_is_11(user, more, names, code, told):
     assert user.posted == 0
 
 
+@pytest.mark.failure_mode(number=42)
 def test_one_version_cannot_sit_in_two_seats(user):
     planned = json.loads(user.ab("--dry-run", "--json", "--opponent", "fathom:v5")[1])
     version = planned["roster"]["opponents"][0]["policy_version_id"]

@@ -16,6 +16,7 @@ from pytest_evalharness.errors import (
     ServerUnreachable,
     UnknownPolicy,
 )
+from pytest_evalharness.league.watch import ended
 from pytest_evalharness.observatory import AnswerLost, Observatory, Status, Token, resolve_policy
 from pytest_evalharness.observatory.dialect import Artifacts, Auth
 from pytest_evalharness.observatory.paging import Paging
@@ -137,6 +138,7 @@ def test_rounds(observatory):
     assert all(row.score is not None and row.player_id for row in results)
 
 
+@pytest.mark.failure_mode(number=5)
 def test_leaderboards(observatory):
     boards = {
         division.id: observatory.leaderboard(division.id).entries
@@ -184,6 +186,7 @@ def test_names_that_are_none(observatory, live):
         resolve_policy(observatory, "keper:v2", live=live)
 
 
+@pytest.mark.failure_mode(number=8)
 def test_a_retired_version_is_stale(observatory, live):
     seated = {row.policy_version.id for row in live}
     retired = next(
@@ -208,6 +211,7 @@ def finished(observatory, request_id):
     raise AssertionError("the request did not end")
 
 
+@pytest.mark.failure_mode(number=7)
 def test_a_request_from_its_creation_to_its_results(observatory, body, today):
     since = time.time()
     made = observatory.create_experience_request(body)
@@ -276,6 +280,7 @@ def test_a_body_that_the_server_refuses(observatory, arena, body, change, said):
 # ---------------------------------------------------------------------------- faults
 
 
+@pytest.mark.failure_mode(number=1)
 def test_an_accepted_request_whose_answer_is_lost_is_found(observatory, arena, body):
     arena.fault("reset-after-post=1")
     since, before = time.time(), arena.creations()
@@ -324,6 +329,72 @@ def test_a_captive_portal(observatory, arena):
     arena.fault("html=1")
     with pytest.raises(NotTheService, match="text/html"):
         observatory.whoami()
+
+
+@pytest.mark.failure_mode(number=3)
+def test_a_burst_of_errors_is_outlived(observatory, arena):
+    for spec in ("server-errors=1:500", "rate-limited=1", "throttled=1"):
+        arena.fault(spec)
+    assert not observatory.whoami().anonymous
+
+
+@pytest.mark.failure_mode(number=3)
+def test_a_creation_that_was_rejected_is_sent_again_and_made_once(observatory, arena, body):
+    before = arena.creations()
+    arena.fault("rate-limited=1")
+    made = observatory.create_experience_request(body)
+    assert made.status is Status.PENDING
+    assert arena.creations() == before + 1
+
+
+@pytest.mark.failure_mode(number=2)
+@pytest.mark.failure_mode(number=3)
+@pytest.mark.parametrize("fault", ["throttled=1", "server-errors=1:500", "server-errors=1:503"])
+def test_a_creation_of_which_nobody_says_whether_it_was_made_is_not_sent_again(
+    observatory, arena, body, fault
+):
+    since, before = time.time(), arena.creations()
+    body = {key: value for key, value in body.items() if key != "idempotency_key"}
+    body["notes"] += fault
+    arena.fault(fault)
+    with pytest.raises(AnswerLost):
+        observatory.create_experience_request(body)
+    assert arena.creations() == before + 1
+    until = time.monotonic() + 10
+    while not (found := observatory.find_experience_requests(body["notes"], since)):
+        assert time.monotonic() < until, "the accepted request is not listed"
+        time.sleep(0.05)
+    assert len(found) == 1
+
+
+@pytest.mark.failure_mode(number=17)
+def test_a_failed_episode_counts_once_its_request_ended(observatory, arena, body):
+    arena.fault("retried-episodes=1")
+    try:
+        made = observatory.create_experience_request(body)
+        seen, until = [], time.monotonic() + 20
+        while not seen or not ended(seen[-1]):
+            assert time.monotonic() < until, "the request did not end"
+            seen.append(observatory.experience_request(made.id, fresh=True))
+            time.sleep(0.05)
+        early = [one for one in seen[:-1] if Status.FAILED in {each.status for each in one.episodes}]
+        assert early, "no episode was seen to fail"
+        assert not any(ended(one) for one in early)
+        assert {each.status for each in seen[-1].episodes} == {Status.COMPLETED}
+    finally:
+        _no_faults(arena)
+
+
+@pytest.mark.failure_mode(number=14)
+def test_scores_of_a_row_are_too_few_and_results_have_one_a_seat(observatory, body):
+    """A version in two seats has one score in its row: what a seat did is told by the results only."""
+    roster = [dict(entry) for entry in body["roster"]]
+    roster[1] = {"player": {"policy_ref": "keeper:v2"}, "slot": 1}
+    detail = finished(observatory, observatory.create_experience_request({**body, "roster": roster}).id)
+    for episode in detail.episodes:
+        assert len(episode.scores) == 7
+        results = SeatResults(observatory.episode_results(episode.id))
+        assert [results.score(seat) is not None for seat in range(8)] == [True] * 8
 
 
 def _no_faults(arena):

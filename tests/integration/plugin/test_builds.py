@@ -252,6 +252,7 @@ def test_the_very_builds_that_were_judged_need_no_games_where_they_were_played_a
     result.stdout.no_fnmatch_line("*no need to re-run*")
 
 
+@pytest.mark.failure_mode(number=11)
 def test_uncommitted_changes_and_our_own_home(project):
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.invalid", "-C", str(project.pytester.path)]
     subprocess.run([*git, "init", "-q", "-b", "main"], check=True)

@@ -34,6 +34,7 @@ def accepted(project):
 
 
 @WORKERS
+@pytest.mark.failure_mode(number=8)
 def test_a_version_that_is_replaced_right_before_the_post(project, workers):
     """The server refuses both arms; nothing exists there, so both are given the field as it is by then."""
     project.cases(CASES)

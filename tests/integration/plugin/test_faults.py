@@ -9,6 +9,7 @@ def said(result):
     return "\n".join([*result.outlines, *result.errlines])
 
 
+@pytest.mark.failure_mode(number=1)
 def test_a_lost_answer_is_found_again_and_never_posted_twice(project):
     project.league.fault("reset-after-post=2")
     created = project.league.created
@@ -19,6 +20,7 @@ def test_a_lost_answer_is_found_again_and_never_posted_twice(project):
     assert project.league.created == created + 2
 
 
+@pytest.mark.failure_mode(number=15)
 def test_a_wedged_seat_fails_loudly(project):
     project.league.fault("wedged-seat=3")
     result = project.judge_here("--eval-stall-grace=0.5")
@@ -45,6 +47,8 @@ def test_shuffled_seats_make_the_run_untrustworthy(project):
     assert "pp [" not in said(result), "an effect was told that cannot be believed"
 
 
+@pytest.mark.failure_mode(number=25)
+@pytest.mark.failure_mode(number=24)
 def test_a_slow_queue_ends_the_wait_and_the_same_command_goes_on(project):
     project.league.fault("closed-queue")
     result = project.judge_here("--eval-queue-budget=1")
@@ -57,6 +61,7 @@ def test_a_slow_queue_ends_the_wait_and_the_same_command_goes_on(project):
     assert project.posted == 2
 
 
+@pytest.mark.failure_mode(number=7)
 def test_a_refused_body_is_told_line_by_line(project):
     project.league.fault("reject-body=422")
     result = project.judge_here()
@@ -74,6 +79,7 @@ def test_a_server_that_answers_html(project):
     assert "nothing was submitted" in said(result)
 
 
+@pytest.mark.failure_mode(number=26)
 def test_missing_episodes_beyond_ten_percent_are_untrustworthy(project):
     project.league.fault("fail-episodes=4")
     result = project.judge_here()
@@ -110,6 +116,7 @@ def test_no_credentials_for_this_server(project, monkeypatch):
     assert project.posted == 0
 
 
+@pytest.mark.failure_mode(number=35)
 def test_a_rejected_token_is_never_shown(project, monkeypatch):
     monkeypatch.setenv("EVALHARNESS_TOKEN", "tok_this_is_secret_1234")
     result = project.judge_here()

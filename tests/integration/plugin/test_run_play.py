@@ -70,6 +70,7 @@ def test_resume_plays_it_to_its_end_and_posts_nothing_twice(project, interrupted
     assert listed.count("BETTER") >= 2
 
 
+@pytest.mark.failure_mode(number=16)
 def test_cancel_says_what_ends_and_what_goes_on(project, interrupted, capfd):
     code, out, _ = runs(capfd, project, "cancel", interrupted)
     assert code == 0

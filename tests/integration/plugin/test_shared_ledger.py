@@ -124,6 +124,7 @@ def test_two_processes_at_the_same_time_post_once_and_say_the_same(project, star
 
 
 @pytest.mark.thread(row=13)
+@pytest.mark.failure_mode(number=34)
 def test_a_poller_that_falls_silent_is_taken_over_and_finds_the_end_in_the_journal(project, started):
     """Stopped, not dead: a laptop that sleeps, a debugger. It keeps its lease only as long as it is heard of."""
     asked = watch(project, hung=1.0)

@@ -46,6 +46,7 @@ def test_a_sound_run_says_what_was_seen(project):
     assert "in 3 of 30 games" in seen["adviser"], "a sample, where nobody asked for more"
 
 
+@pytest.mark.failure_mode(number=23)
 def test_failing_players_are_lost_missing_or_named(project):
     """The tested seat's failures are its losses, another seat's timeout is a missing game, and all are told."""
     project.cases(FEW.replace("episodes=10", "episodes=20"))
@@ -100,6 +101,7 @@ def test_every_error_type_is_told_with_whose_it_is(project):
 
 
 @pytest.mark.parametrize("rolls_after", [10, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.failure_mode(number=27)
 def test_a_game_that_rolls_on_in_mid_run_makes_it_untrustworthy(project, rolls_after):
     project.cases(FEW)
     project.league.fault(f"rolled-version={rolls_after}:0.7.0")
@@ -124,6 +126,7 @@ def test_an_adviser_that_decides_is_held_to_the_rate_that_was_asked_for(project)
     assert judged(project)["declaration"]["min_fire_rate"] == 0.9
 
 
+@pytest.mark.failure_mode(number=22)
 def test_an_adviser_that_never_decides_is_untrustworthy_where_a_rate_was_asked_for(project):
     project.league.fault("silent-adviser=keeper:v2")
     project.cases(FEW.replace("episodes=10", "episodes=20"))

@@ -140,6 +140,7 @@ def test_roles_that_are_not_told():
         ([0.5, 0], [True, False], ScoreRegime.REWARD),
     ],
 )
+@pytest.mark.failure_mode(number=13)
 def test_what_a_score_means(scores, win, regime):
     """Seat 0 is crew, seat 1 the imposter."""
     game = SeatResults({"scores": scores, "win": win, "crew": [1, 0], "imposter": [0, 1]})

@@ -24,6 +24,7 @@ def test_an_episode_that_goes_on_is_waited_for(make, status, child):
     assert not ended(make.request(status, "completed", child))
 
 
+@pytest.mark.failure_mode(number=16)
 def test_after_a_cancel_only_running_episodes_are_waited_for(make):
     assert ended(make.request("cancelled", "completed", "pending", "submitted", "failed"))
     assert ended(make.request("cancelled", "pending", "pending"))

@@ -105,6 +105,7 @@ def test_a_body_says_what_the_words_of_compare_leave_out():
 
 
 @pytest.mark.parametrize("said", [{}, {"drawn_field": False}, {"drawn_field": "yes"}])
+@pytest.mark.failure_mode(number=10)
 def test_drawn_seats_are_refused_unless_they_are_asked_for(said):
     with pytest.raises(UsageError, match="the two arms would face different fields") as caught:
         compare(PAGE, {0: "bot:v1"}, **said)
@@ -140,6 +141,7 @@ def test_a_plan_with_draws_comes_back_whole_and_has_its_own_key(drawing, make):
     assert drawing.to_json() != make.plan().to_json()
 
 
+@pytest.mark.failure_mode(number=10)
 def test_a_drawn_arm_leaves_out_our_own_players(drawing, make):
     field = make.roster(own=("ply_me",))
     arm = build_arm(drawing, "candidate", field, make.policies())
@@ -182,6 +184,7 @@ def test_what_arms_did_not_share_is_told(drawing, make):
     assert list(unshared(make.arms(), games)) == []
 
 
+@pytest.mark.failure_mode(number=36)
 def test_wins_by_the_role_that_was_dealt(make):
     asked = make.plan(natural_roles=True)
     assert ComparisonPlan.from_json(asked.to_json()) == asked

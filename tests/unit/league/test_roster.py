@@ -195,11 +195,26 @@ def test_a_field_of_the_best_without_own_players(make, clock):
     assert Roster.from_json(json.loads(canonical_json(roster.to_json()))) == roster
 
 
+@pytest.mark.failure_mode(number=37)
+def test_a_champion_flag_that_was_cleared_costs_nobody_its_seat(make, clock):
+    """Whoever competes is in the field: the flag is a label of membership, and churn clears it."""
+    rounds = [round_of(1, *((f"ply_{i}", i / 10, True) for i in range(10)))]
+    cleared = [
+        make.membership(f"ply_{i}", f"rival-{i}", 1, substatus="experiment", is_champion=i % 3 == 0)
+        for i in range(10)
+    ]
+    flagged = resolve_field(Service(players(make, 10), rounds=rounds), make.plan(), clock)
+    roster = resolve_field(Service(cleared, rounds=rounds), make.plan(), clock)
+    assert [each.player_id for each in roster.opponents] == [each.player_id for each in flagged.opponents]
+    assert roster.live_players == 10
+
+
 BOARD = [{"rank": 1, "player_id": "ply_3", "player_name": "P3", "score": 2.5, "rounds_played": 4}]
 OLD_BOARD = {"entries": [{"rank": 1, "player": {"id": "ply_3", "name": "P3"}, "mean_round_score": 2.5}]}
 
 
 @pytest.mark.parametrize("board", [BOARD, OLD_BOARD], ids=["list", "object"])
+@pytest.mark.failure_mode(number=5)
 def test_a_league_without_recent_scores_is_ranked_by_its_leaderboard(make, clock, board):
     service = Service(players(make, 9), board=board)
     roster = resolve_field(service, make.plan(), clock)

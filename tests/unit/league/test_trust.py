@@ -66,6 +66,7 @@ def test_an_episode_that_goes_on_is_named(check, games, status):
     assert "ereq_candidate_2" in finding.detail
 
 
+@pytest.mark.failure_mode(number=16)
 def test_episodes_of_a_cancelled_request_stay_pending_for_ever(check, games):
     games[3] = replace(games[3], status="pending", results=None, participants=())
     assert check(games, request_statuses=("cancelled",)) == []
@@ -215,6 +216,7 @@ def test_the_arms_must_play_one_game(check, make, arms):
     assert "baseline crewrift 1.2.0" in detail
 
 
+@pytest.mark.failure_mode(number=27)
 def test_a_game_that_changed_inside_both_arms(check, make, arms):
     mixed = ("crewrift 1.2.0", "crewrift 1.3.0")
     found = check(coworlds=mixed, baseline=make.record(arms["baseline"], coworlds=mixed))

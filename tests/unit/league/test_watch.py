@@ -235,6 +235,7 @@ def test_a_feed_that_does_not_wait_is_asked_as_seldom_as_the_request(follow, tak
 
 
 @pytest.mark.parametrize(("offers", "kind"), [(True, FeedWatcher), (False, DetailWatcher)])
+@pytest.mark.failure_mode(number=38)
 def test_the_feed_is_followed_where_it_is_offered(offers, kind):
     server = SimpleNamespace(feed=SimpleNamespace(offered=offers))
     made = watcher(server, "xreq_1", clock=server, stop=threading.Event(), lost=lambda _: None)

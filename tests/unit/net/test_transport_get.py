@@ -311,6 +311,7 @@ def test_garbage_instead_of_http_is_a_broken_connection(connect, serve, wire):
 # ---------------------------------------------------------------- what goes out, and where
 
 
+@pytest.mark.failure_mode(number=30)
 def test_what_a_request_looks_like(connect, serve, wire):
     server = serve(wire.reply(1))
     params = {"mine": True, "limit": 5, "cursor": None, "ids": ["a", "b"], "q": "x y&z"}
@@ -350,6 +351,7 @@ def test_loopback_never_goes_through_a_proxy(connect, serve, wire):
     assert proxy.requests == []
 
 
+@pytest.mark.failure_mode(number=40)
 def test_the_process_environment_s_proxies_do_not_count_for_loopback(connect, serve, wire, monkeypatch):
     proxy, server = serve(wire.reply("proxied")), serve(wire.reply("direct"))
     monkeypatch.setenv("http_proxy", proxy.url)

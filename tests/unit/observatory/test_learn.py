@@ -291,6 +291,7 @@ def test_other_lengths_are_believed(members, rows):
         ({"entries": [{"player": {"id": "ply_1", "name": "A"}, "mean_round_score": 110.5}]}, [("ply_1", "A", 110.5)]),
     ],
 )  # fmt: skip
+@pytest.mark.failure_mode(number=5)
 def test_leaderboards_of_every_time(client, wire, board, scores):
     made = client(wire.reply(board))
     assert [

@@ -176,6 +176,7 @@ def test_smallest_decisive_results_at_30_and_100_games():
             assert max(x for x in verdict if verdict[x] is Verdict.WORSE) == most
 
 
+@pytest.mark.failure_mode(number=39)
 def test_the_overlap_rule_decides_by_the_intervals():
     assert judged((25, 30), (15, 30)).verdict is Verdict.BETTER
     found = judged((25, 30), (15, 30), rule="overlap")
