@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.ledger.journal import Ledger
     from pytest_evalharness.ledger.runs import RunRecord
     from pytest_evalharness.observatory.client import Observatory
+    from pytest_evalharness.report.model import CaseReport
 
 _MET, _NOT_MET, _CANNOT_TELL, _UNTRUSTWORTHY = 0, 1, 10, 11
 _WORST_FIRST = (_NOT_MET, _UNTRUSTWORTHY, _CANNOT_TELL, _MET)
@@ -220,54 +222,105 @@ def run_resume(parsed: argparse.Namespace) -> int:
 
 
 def _play(ledger: Ledger, observatory: Observatory, run: RunRecord, kept: Sequence[Kept], home: Path) -> int:
-    league, show = _league(ledger, observatory, run, home)
+    going = _going_on(ledger, observatory, run, home)
+    concluded: list[tuple[CaseReport, int]] = []
     try:
         for one in kept:
             # The very comparison: a later attempt at the same question is another one. What was never posted is resolved
             # as the case would resolve it, on the field as it is now.
-            league.add(one.comparison.case_name, one.plan, None if one.never_posted else one.comparison)
-        codes = [_conclude(league, one, show) for one in kept]
+            known = None if one.never_posted else one.comparison
+            going.league.add(one.comparison.case_name, one.plan, known)
+        for one in kept:
+            concluded.append(_conclude(going, one))  # noqa: PERF401 - what was concluded before an interruption stays
+        code = next(code for code in _WORST_FIRST if code in {ended for _, ended in concluded})
     except KeyboardInterrupt:
         print(
             f"interrupted; what was posted goes on at the server, and evalharness runs resume {printable(run.id)} goes on with it",
             file=sys.stderr,
         )
-        return INTERRUPTED
+        code = INTERRUPTED
     finally:
-        league.close()
-    return next(code for code in _WORST_FIRST if code in codes)
+        going.league.close()
+    print(f"\n{going.written([case for case, _ in concluded], code)}")
+    return code
 
 
-def _conclude(league: LeagueRun, kept: Kept, show: Callable[[], None]) -> int:
+def _conclude(going: _GoingOn, kept: Kept) -> tuple[CaseReport, int]:
     """Wait for one comparison and print what came of it."""
     from pytest_evalharness.league.pool_plan import PoolPlan
+    from pytest_evalharness.report.model import CaseReport
     from pytest_evalharness.verdict.words import Decision
 
-    case = kept.comparison.case_name
+    case, league = kept.comparison.case_name, going.league
     try:
         result: Any = league.pool_result(case) if isinstance(kept.plan, PoolPlan) else league.result(case)
         told = [result.headline, *result.lines()]
         decision = result.judgement.decision
     except EvalHarnessError as error:
-        show()
+        going.show()
         print(f"\n{kept.name}\n{error}")
-        return _UNTRUSTWORTHY
-    show()
+        return CaseReport(case, "untrustworthy", str(error), ()), _UNTRUSTWORTHY
+    going.show()
     print(f"\n{kept.name}")
     for line in told:
         print(printable(line, 1000))
-    return {
-        Decision.MET: _MET,
-        Decision.NOT_MET: _NOT_MET,
-        Decision.CANNOT_TELL: _CANNOT_TELL,
-        Decision.UNTRUSTWORTHY: _UNTRUSTWORTHY,
+    outcome, code = {
+        Decision.MET: ("passed", _MET),
+        Decision.NOT_MET: ("failed", _NOT_MET),
+        Decision.CANNOT_TELL: ("inconclusive", _CANNOT_TELL),
+        Decision.UNTRUSTWORTHY: ("untrustworthy", _UNTRUSTWORTHY),
     }[decision]
+    return CaseReport(case, outcome, "" if code == _MET else "\n".join(told), (result.to_json(),)), code
 
 
-def _league(
-    ledger: Ledger, observatory: Observatory, run: RunRecord, home: Path
-) -> tuple[LeagueRun, Callable[[], None]]:
-    """The runner, with the settings of the run that it goes on with; and what shows how far it has come."""
+@dataclass
+class _GoingOn:
+    """The runner of a session that goes on with a run, what shows how far it has come, and its report.
+
+    Attributes:
+        run_id: the session's own id.
+        run: the run that it goes on with.
+        league: the runner.
+        folder: the session's folder.
+        show: prints what is new.
+        notices: what every reader of its report must know.
+        service: what was chosen for the server.
+    """
+
+    run_id: str
+    run: RunRecord
+    league: LeagueRun
+    folder: Path
+    show: Callable[[], None]
+    notices: list[str]
+    service: dict[str, Any]
+
+    def written(self, cases: Sequence[CaseReport], code: int) -> str:
+        """Write the session's report; where it is, and what of it is missing."""
+        from pytest_evalharness.base.clock import SystemClock, iso
+        from pytest_evalharness.report import folder
+        from pytest_evalharness.report.model import Report
+
+        report = Report(
+            run_id=self.run_id,
+            server=self.run.server,
+            finished_at=iso(SystemClock().now()),
+            exit_code=code,
+            cases=tuple(cases),
+            missing=(),
+            notices=(f"goes on with run {self.run.id}", *self.notices),
+            settings=self.run.info.get("settings", {}),
+            service=self.service,
+        )
+        try:
+            missing = folder.write(self.folder, report)
+        except OSError as problem:
+            missing = f"they could not be written: {problem.strerror or problem}"
+        return f"files: {printable(str(self.folder), 1000)}" + (f" ({missing})" if missing else "")
+
+
+def _going_on(ledger: Ledger, observatory: Observatory, run: RunRecord, home: Path) -> _GoingOn:
+    """A session with the settings of the run that it goes on with."""
     from pytest_evalharness.base.clock import SystemClock
     from pytest_evalharness.base.events import EventLog, EventReader
     from pytest_evalharness.league.local_builds import BuildSources
@@ -291,7 +344,10 @@ def _league(
     began = {key: value for key, value in run.info.items() if key != SERVICE}
     ledger.start_run(session, {**began, "resumes": run.id})
 
+    notices: list[str] = []
+
     def notice(text: str) -> None:
+        notices.append(text)
         print(f"note: {printable(text, 1000)}", file=sys.stderr)
 
     for text in note_service(ledger, session, run.server, observatory.dialect):
@@ -315,4 +371,4 @@ def _league(
         on_wait=show,
         on_notice=notice,
     )
-    return league, show
+    return _GoingOn(session, run, league, folder, show, notices, observatory.dialect.to_json())

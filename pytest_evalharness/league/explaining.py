@@ -13,7 +13,6 @@ from pytest_evalharness.league.episodes_view import episodes_view
 from pytest_evalharness.league.frozen import Frozen, keys_of
 from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.kept import Kept, Part
-from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
@@ -56,8 +55,9 @@ def _check(ledger: Ledger, one: Kept) -> SuccessCheck:
         return success.of_failure(one.words, list(_states(ledger, one)))
     rows = {part.name: _seen(ledger, part) for part in one.parts if part.frozen is not None}
     row: dict[str, Any] = {"name": one.name, "judgement": one.judgement}
-    if isinstance(one.plan, ComparisonPlan):
-        return success.of_result({**rows[""][0], **row})
+    if "strata" not in one.judgement:
+        ((only, _),) = rows.values()
+        return success.of_result({**only, **row})
     strata = {
         name: {**seen, "name": name, "judgement": case.judge().to_json()}
         for name, (seen, case) in rows.items()

@@ -160,6 +160,15 @@ def test_a_field_that_is_gone_is_named_and_a_new_stratum_is_offered(project, run
     assert "at the overlap rule's level, not the declared rule's" in out
     assert "1 unplanned; 2 configurations" in out
     assert project.posted == 4
+    report = project.results()  # as its schema says
+    (found,) = report["cases"][0]["results"]
+    assert len(found["strata"]) == 2
+    folder = project.home / "runs" / report["run_id"]
+    assert out.rstrip().endswith(f"files: {folder}")
+    explain = ["ab", "--explain", report["run_id"], "--home", str(project.home)]
+    explained = main(explain)
+    (folder / "results.json").unlink()
+    assert main(explain) == explained  # from the ledger, the same
 
 
 @pytest.fixture
