@@ -22,6 +22,7 @@
         ├── SubmissionUnknown       a POST whose fate the server cannot tell
         ├── ArmStalled              a wedged seat, or a budget that ran out
         ├── ArmFailed               an arm ended without results
+        ├── OverBudget              more credits than the budget allows, or a server that tells none
         ├── JournalUnavailable      the ledger cannot be read or written
         ├── ReportsMissing          a collected case never reported
         ├── NothingJudged           a case passed without looking at its evidence
@@ -211,6 +212,12 @@ class ArmFailed(Untrustworthy):
     """An arm ended without usable results."""
 
     code = "EVH232"
+
+
+class OverBudget(Untrustworthy):
+    """It would cost, or has cost, more credits than the budget allows; or the server does not tell what anything costs."""
+
+    code = "EVH233"
 
 
 class JournalUnavailable(Untrustworthy):

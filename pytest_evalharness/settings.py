@@ -345,6 +345,13 @@ SETTINGS: tuple[Setting, ...] = (
         metavar="S",
     ),
     Setting("queue_budget", _seconds, 7200.0, "seconds an arm may wait in the queue", metavar="S"),
+    Setting(
+        "budget",
+        _real(0.0, 1e12, what="a positive number of credits"),
+        None,
+        "credits the run may cost; refuses what would cost more, and cancels what does or still queues after the queue budget",
+        metavar="CREDITS",
+    ),
     Setting("arena_seed", _whole(0), 2026, "the embedded league's seed", metavar="N"),
     Setting(
         "arena_pace",

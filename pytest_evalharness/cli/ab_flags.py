@@ -71,6 +71,7 @@ GROUPS = (
             Flag("baseline_image", "the local image that the baseline was uploaded from"),
             Flag("unproven_builds", "where nothing proves that the builds differ: `refuse`, or `allow` and say so (refuse)"),
             Flag("queue_budget", "seconds an arm may wait in the queue (7200)"),
+            Flag("budget", "credits the run may cost: what would cost more is refused, what does is cancelled (no budget)"),
             Flag("stall_grace", "seconds without a finished episode once one runs (maxticks/24*3 + 600)"),
             Flag("total_budget", "seconds an arm may take once it runs (num*maxticks/24*3 + 900); `parallel` drops the factor num"),
             Flag("layout_seed", "draws which seats are the imposters' (679961)"),

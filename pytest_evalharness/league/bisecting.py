@@ -16,6 +16,7 @@ from pytest_evalharness.league.arms import SIDES, Arm, Seat
 from pytest_evalharness.league.attribution import COMPLETED
 from pytest_evalharness.league.blocks import BlockSpec
 from pytest_evalharness.league.context import Context
+from pytest_evalharness.league.cost import CostGuard
 from pytest_evalharness.league.drive import BlockDriver
 from pytest_evalharness.league.kept import Kept
 from pytest_evalharness.league.known_good import Policy
@@ -148,7 +149,7 @@ class Bisection:
         """
         context = Context(
             observatory=observatory, clock=clock, events=events, notes=f"wedge search at {TICKS} ticks",
-            stop=stop, revalidate=lambda: None, deep=0,
+            stop=stop, guard=CostGuard(None, clock, events), revalidate=lambda: None, deep=0,
         )  # fmt: skip
 
         def ask(keep: frozenset[int]) -> bool:

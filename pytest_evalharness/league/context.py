@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.events import EventLog
+from pytest_evalharness.league.cost import CostGuard
 from pytest_evalharness.league.own_records import SAMPLE
 from pytest_evalharness.observatory.client import Observatory
 
@@ -22,6 +23,8 @@ class Context:
     events: EventLog
     notes: str
     stop: threading.Event
+    guard: CostGuard
+    """Keeps the run's budget."""
     revalidate: Callable[[], None]
     """Raises if the frozen field has changed; called right before a POST."""
     deep: int | None = SAMPLE

@@ -77,6 +77,7 @@ class BlockDriver(threading.Thread):
     def _known_id(self) -> str:
         if self.lease.block.request_id is None:
             raise SubmissionUnknown(f"the journal has no request id for the {self.arm.side} arm")
+        self.context.guard.noted(self.lease.block.request_id, None, self._weight)
         self.say("resumed", request=self.lease.block.request_id)
         return self.lease.block.request_id
 
@@ -89,12 +90,24 @@ class BlockDriver(threading.Thread):
         )
 
     def _post(self) -> str | None:
+        self.context.guard.check()
         self.context.revalidate()
         if self.context.stop.is_set():
             return None
-        self.lease.begin_post()
-        self.say("posting")
-        return self._send()
+        what = f"the {self.arm.side} arm's request ({self._episodes} episodes)"
+        with self.context.guard.posting(self.context.observatory, what, self._weight):
+            self.lease.begin_post()
+            self.say("posting")
+            return self._send()
+
+    @property
+    def _episodes(self) -> int:
+        return int(self.lease.block.body.get("num_episodes", 1))
+
+    @property
+    def _weight(self) -> float:
+        """What the cost of its request grows with."""
+        return float(self._episodes * self.arm.ticks)
 
     def _send(self) -> str | None:
         """One POST. What it did is in the journal before anything else happens."""
@@ -111,7 +124,7 @@ class BlockDriver(threading.Thread):
         except EvalHarnessError:
             self.lease.not_sent()  # whatever else it was: the client says that nothing went out
             raise
-        return self._posted(detail.id, "posted")
+        return self._posted(detail.id, "posted", detail.cost_preview)
 
     def _refuse(self, refusal: EvalHarnessError) -> None:
         self.lease.refused(refusal)
@@ -127,8 +140,9 @@ class BlockDriver(threading.Thread):
         self._refuse(conflict)
         raise conflict
 
-    def _posted(self, request_id: str, how: str) -> str:
+    def _posted(self, request_id: str, how: str, cost_preview: Any = None) -> str:
         self.lease.posted(request_id)
+        self.context.guard.noted(request_id, cost_preview, self._weight)
         self.say(how, request=request_id)
         return request_id
 

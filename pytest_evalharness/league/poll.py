@@ -6,7 +6,14 @@ from collections.abc import Callable
 
 from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.errors import ArmStalled, EvalHarnessError, ServerUnreachable, SubmissionUnknown
+from pytest_evalharness.errors import (
+    ArmFailed,
+    ArmStalled,
+    EvalHarnessError,
+    OverBudget,
+    ServerUnreachable,
+    SubmissionUnknown,
+)
 from pytest_evalharness.league.arms import Arm
 from pytest_evalharness.league.context import Context
 from pytest_evalharness.league.harvest import harvest, unpublished
@@ -29,6 +36,8 @@ POLL_SHARE = 0.04
 """A poll's pause is at most this share of the time waited, so that an answer is at most 4 % late."""
 OUTAGE = 300.0
 """Seconds without an answer that a posted request survives before its wait ends."""
+LAG = 2.5
+"""Seconds after its acceptance in which a request that cannot be cancelled may only not be shown yet."""
 NOT_YET = 120.0
 """Seconds after its acceptance in which a request that the server does not show is only late."""
 
@@ -97,8 +106,8 @@ class Poller:
 
     def run(self) -> None:
         """Look until the request and every episode have ended, then harvest."""
-        pause = FASTEST_POLL
-        while not self.context.stop.is_set():
+        pause, guard = FASTEST_POLL, self.context.guard
+        while not self.context.stop.is_set() and guard.over is None:
             standing, asked = self._look()
             if standing is not None:
                 self._note(standing)
@@ -109,6 +118,9 @@ class Poller:
             pause = min(pause * POLL_GROWTH, max(FASTEST_POLL, self._waited * POLL_SHARE), self.watch.slowest)
             jittered = pause * self.context.rng.uniform(1.0 - JITTER, 1.0 + JITTER)
             self.context.clock.wait(max(jittered, min(asked, LONGEST_ASKED)), self.context.stop)
+            guard.look(self.context.observatory)
+        if guard.over is not None:
+            self._too_dear(guard.over)
 
     @property
     def _waited(self) -> float:
@@ -207,10 +219,7 @@ class Poller:
         now, budgets = self.context.clock.monotonic(), self.budgets
         if self.first_running is None:
             if now - self.started > budgets.queue:
-                self._give_up(
-                    f"has waited {span(now - self.started)} in the queue and no game has started",
-                    self._goes_on("--eval-queue-budget"),
-                )
+                self._queued(f"has waited {span(now - self.started)} in the queue and no game has started")
             return
         ran = now - self.first_running
         if self._hangs(standing) and ran > budgets.stall:
@@ -220,6 +229,36 @@ class Poller:
                 f"has run for {span(ran)} and {self.finished} of {len(standing.episodes)} games have finished",
                 self._goes_on("--eval-total-budget"),
             )
+
+    def _queued(self, why: str) -> None:
+        """The queue has taken too long. Whoever minds the cost has it cancelled: what never starts costs nothing."""
+        if self.context.guard.budget is not None and self._cancel():
+            self._cancelled(
+                ArmFailed(
+                    f"the {self.arm.side} arm {printable(self.arm.label)} ({self.request_id}) {why}",
+                    not_done="nothing was judged; the request was cancelled before a game of it started, as --eval-budget asks",
+                    next_step="run with --eval-fresh when the queue is shorter, or give it longer with --eval-queue-budget",
+                )
+            )
+        self._give_up(why, self._goes_on("--eval-queue-budget"))
+
+    def _too_dear(self, over: OverBudget) -> None:
+        cancelled = self._cancel()
+        error = OverBudget(
+            over.what,
+            not_done=f"nothing was judged; {SOFTLY if cancelled else STILL_RUNNING} ({self.request_id})",
+            next_step=over.next_step,
+        )
+        if cancelled:
+            self._cancelled(error)
+        self.lease.abandon(error)
+        self.say("abandoned", request=self.request_id, reason=error.what)
+        raise error
+
+    def _cancelled(self, error: EvalHarnessError) -> None:
+        self.lease.cancelled(error)
+        self.say("cancelled", request=self.request_id, reason=error.what)
+        raise error
 
     def _hangs(self, standing: Standing) -> bool:
         """Whether games run and none has finished: past the stall grace the signature of a hanging seat."""
@@ -265,7 +304,13 @@ class Poller:
         raise error
 
     def _cancel(self) -> bool:
+        """Whether the request was cancelled. What was just accepted may not be shown to a cancel either."""
+        clock, observatory = self.context.clock, self.context.observatory
         try:
-            return bool(self.context.observatory.cancel(self.request_id))
+            while (stopped := observatory.cancel(self.request_id)) is None:
+                if clock.now() - (self.lease.block.accepted_at or 0.0) > LAG:
+                    return False
+                clock.wait(FASTEST_POLL)
         except EvalHarnessError:
-            return False  # the wedge is the news; a cancel that fails is told beside it
+            return False  # why it is cancelled is the news; a cancel that fails is told beside it
+        return stopped

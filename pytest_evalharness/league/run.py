@@ -51,6 +51,7 @@ class RunOptions:
     queue_budget: float
     stall_grace: float | None = None
     total_budget: float | str | None = None
+    budget: float | None = None
     account: str | None = None
     builds: BuildSources = field(default_factory=BuildSources)
 
@@ -131,6 +132,7 @@ class LeagueRun:
             on_wait=on_wait,
             revalidate=self._freezer.revalidate,
             budgets=self.budgets,
+            budget=options.budget,
             looks_deep=lambda: self._rate_asked,
         )
         self._entries: dict[str, Entry] = {}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_evalharness.errors import JournalUnavailable, ServerUnreachable, UsageError
+from pytest_evalharness.errors import EvalHarnessError, JournalUnavailable, ServerUnreachable, UsageError
 from pytest_evalharness.settings import EMBEDDED, Settings
 
 if TYPE_CHECKING:
@@ -242,6 +242,7 @@ class LeagueSession:
                 queue_budget=float(self.settings["queue_budget"]),
                 stall_grace=self.settings["stall_grace"],
                 total_budget=self.settings["total_budget"],
+                budget=self.settings["budget"],
                 account=who["subject_id"],
                 builds=self._sources(),
             ),
@@ -321,7 +322,28 @@ class LeagueSession:
             still_running=tuple(still_running),
             settings=self.settings.as_plain(),
             service=self.service,
+            cost=self._cost(cases),
         )
+
+    def _cost(self, cases: Sequence[CaseReport]) -> dict[str, Any] | None:
+        """What the run's verdicts have cost; None if none of its processes has posted anything."""
+        from pytest_evalharness.base.events import EventReader
+        from pytest_evalharness.league import cost
+        from pytest_evalharness.league.arms import SIDES
+
+        begun = [event for event in EventReader(self.events.path).new() if event.get("kind") == cost.EVENT]
+        if not begun:
+            return None
+        judged = [result["judgement"] for case in cases for result in case.results if "judgement" in result]
+        requests = [
+            name for one in judged for side in SIDES if side in one for name in one[side]["request_ids"]
+        ]
+        try:
+            told = cost.read_account(self.observatory, self.clock)
+        except EvalHarnessError:
+            told = None
+        budget = self.settings["budget"]
+        return cost.spent(begun[0].get("balance"), told, requests, verdicts=len(judged), budget=budget)
 
     def close(self) -> None:
         """Let go of everything, in the order that loses nothing: workers first, then the journal, then the server."""

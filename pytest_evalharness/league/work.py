@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.events import EventLog
-from pytest_evalharness.errors import ArmFailed, EvalHarnessError
+from pytest_evalharness.errors import ArmFailed, EvalHarnessError, OverBudget
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.blocks import AT_ONCE, blocks_of_look
+from pytest_evalharness.league.cost import CostGuard
 from pytest_evalharness.league.frozen import Frozen, keys_of
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
 from pytest_evalharness.league.renewing import Superseded
@@ -50,6 +51,7 @@ class Work:
         on_wait: called between two looks at the journal, in the thread that waits.
         revalidate: raises if a frozen field has changed; called right before a POST.
         budgets: how long a plan's arms may take.
+        budget: credits that the run may cost; None for no budget.
         looks_deep: whether the tested policy's own records are read in all games.
     """
 
@@ -67,6 +69,7 @@ class Work:
         revalidate: Revalidate,
         budgets: Callable[[ComparisonPlan], Budgets],
         looks_deep: Callable[[], bool],
+        budget: float | None = None,
     ) -> None:
         self._ledger = ledger
         self._connect = connect
@@ -79,6 +82,7 @@ class Work:
         self._revalidate = revalidate
         self._budgets = budgets
         self._looks_deep = looks_deep
+        self._guard = CostGuard(budget, clock, events)
         self._drivers: dict[str, BlockDriver] = {}
         self._told: dict[str, tuple[int, int]] = {}
 
@@ -121,6 +125,7 @@ class Work:
             events=self._events,
             notes=self._notes,
             stop=self._stop,
+            guard=self._guard,
             revalidate=lambda: self._revalidate(frozen.roster, begun=begun),
             deep=None if self._looks_deep() else Context.deep,
         )
@@ -180,8 +185,11 @@ class Work:
             for block in blocks[side]:
                 error = self.failure_of(side, block)
                 if error is not None:
+                    if isinstance(error, OverBudget):
+                        self._end_drivers()  # what was submitted is cancelled by whoever watches it
                     self._on_wait()
-                    raise _beside(error, other, blocks[other])
+                    now = [self._ledger.block(one.block_id) for one in blocks[other]]
+                    raise _beside(error, other, now)
 
     def failure_of(self, side: str, block: Block) -> BaseException | None:
         """Why a block came to nothing; None while it may still be had."""
@@ -200,6 +208,9 @@ class Work:
 
     def close(self) -> None:
         """Stop this process's drivers and let go of their work, so that others take it over at once."""
+        self._end_drivers()
+
+    def _end_drivers(self) -> None:
         self._stop.set()
         deadline = Deadline.after(self._clock, _JOIN_SECONDS)
         for driver in self._drivers.values():
@@ -208,9 +219,23 @@ class Work:
 
 def _beside(error: BaseException, other: str, blocks: list[Block]) -> BaseException:
     """An arm's failure, with what becomes of the other arm."""
-    posted = [block.request_id for block in blocks if block.request_id and block.state is BlockState.RUNNING]
-    if not isinstance(error, EvalHarnessError) or not posted:
+    posted = _in_state(blocks, BlockState.RUNNING)
+    cancelled = _in_state(blocks, BlockState.CANCELLED) if isinstance(error, OverBudget) else []
+    if not isinstance(error, EvalHarnessError) or not (posted or cancelled):
         return error
-    told = f"the {other} arm ({requests_told(posted)}) goes on at the server and is waited for no longer"
-    not_done = "; ".join(part for part in (error.not_done, told) if part)
+    told = [error.not_done]
+    if posted:
+        told.append(
+            f"the {other} arm ({requests_told(posted)}) goes on at the server and is waited for no longer"
+        )
+    if cancelled:
+        told.append(
+            f"the {other} arm ({requests_told(cancelled)}) was cancelled; what runs of it by now is not stopped by that"
+        )
+    not_done = "; ".join(part for part in told if part)
     return type(error)(error.what, not_done=not_done, next_step=error.next_step)
+
+
+def _in_state(blocks: list[Block], state: BlockState) -> list[str]:
+    """The requests that are in a state."""
+    return [block.request_id for block in blocks if block.request_id and block.state is state]

@@ -195,11 +195,10 @@ class Observatory:
         except NotTheService:
             return False
 
-    def credits(self, *, not_done: str = GOES_ON) -> Credits | None:
+    def credits(self, *, not_done: str = GOES_ON, deadline: Deadline | None = None) -> Credits | None:
         """The account's balance and recent spending; None when the server does not tell."""
-        return self._calls.maybe(
-            "/usage/me/credits", Credits, Asking("read the credits", not_done, absent=HIDDEN)
-        )
+        ask = Asking("read the credits", not_done, absent=HIDDEN, deadline=deadline)
+        return self._calls.maybe("/usage/me/credits", Credits, ask)
 
     # --- the field
 

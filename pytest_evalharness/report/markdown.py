@@ -25,6 +25,7 @@ def render(report: Report) -> str:
         f"Server {markdown(report.server)}, finished {markdown(report.finished_at)}, exit code {report.exit_code}.",
         "",
         *([f"Server API: {markdown(report.api, _WIDE)}.", ""] if report.api else []),
+        *([f"Cost: {markdown(report.cost_words, _WIDE)}.", ""] if report.cost_words else []),
         "| | case | claim | verdict | candidate | baseline | difference | interval |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]

@@ -177,7 +177,9 @@ def _charged(cost: Mapping[str, Any]) -> str:
     requests = len(cost["requests"])
     if cost["spent"] is not None:
         each = "" if cost["per_verdict"] is None else f", {cost['per_verdict']:.4g} a verdict"
-        return f"{cost['spent']:.4g} credits for {requests} request{'s' if requests > 1 else ''}{each}{balance}"
+        return (
+            f"{cost['spent']:.4g} credits for {requests} request{'s' if requests > 1 else ''}{each}{balance}"
+        )
     known = [value for value in cost["requests"].values() if value is not None]
     if known:
         return f"unknown: the server tells {sum(known):.4g} credits for {len(known)} of {requests} requests{balance}"

@@ -35,6 +35,7 @@ def page(report: Report) -> Page:
         run_id=printable(report.run_id),
         server=printable(report.server),
         api=printable(report.api, _WIDE),
+        cost=printable(report.cost_words, _WIDE),
         finished_at=printable(report.finished_at),
         exit_code=report.exit_code,
         exit_words=report.exit_words,

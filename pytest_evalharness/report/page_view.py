@@ -127,6 +127,7 @@ class Page:
     Attributes:
         tone: `good`, `unsure` or `bad`.
         api: how the server was spoken to; empty if it was not asked.
+        cost: what the run was charged; empty if it posted nothing.
         tally: outcomes and how many cases had them.
         data: the rows of all comparisons and their table of strings, for the one block of data.
     """
@@ -134,6 +135,7 @@ class Page:
     run_id: str
     server: str
     api: str
+    cost: str
     finished_at: str
     exit_code: int
     exit_words: str

@@ -9,7 +9,7 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.report.model import MANY, requests_told
 
 CHANGES = frozenset(
-    {"resumed", "posted", "adopted", "finished", "refused", "abandoned", "wedged", "answer_lost"}
+    {"resumed", "posted", "adopted", "finished", "refused", "abandoned", "cancelled", "wedged", "answer_lost"}
 )
 """What is told even under `-q`."""
 
@@ -25,6 +25,7 @@ _SENTENCES = {
     "finished": "all episodes have ended ({request})",
     "refused": "refused: {reason}",
     "abandoned": "no longer waited for: {reason}",
+    "cancelled": "cancelled: {reason}",
     "wedged": "wedged: {reason}",
 }
 _SENTENCES_OF_MANY = {
@@ -130,7 +131,7 @@ class Standings:
         if what in {"progress", "ended"}:
             done, total = counted[name] = _done(event)
             (self._open.add if done < total else self._open.discard)(name)
-        elif what in {"finished", "refused", "abandoned", "wedged"}:
+        elif what in {"finished", "refused", "abandoned", "cancelled", "wedged"}:
             self._open.discard(name)
             if what == "finished" and name in counted:
                 counted[name] = counted[name][1], counted[name][1]
@@ -217,7 +218,7 @@ def open_requests(events: Iterable[Mapping[str, Any]]) -> list[str]:
         if what in {"posting", "posted", "adopted", "resumed", "progress", "abandoned"}:
             request = event.get("request", "(sent; the answer was not seen)")
             still[block] = f"{event.get('side')} {event.get('label')}", str(request)
-        elif what in {"finished", "refused", "wedged"}:
+        elif what in {"finished", "refused", "cancelled", "wedged"}:
             still.pop(block, None)
     arms: dict[str, list[str]] = {}
     for who, request in still.values():

@@ -48,6 +48,8 @@ def beside(report: Report) -> Iterator[tuple[str, str]]:
         yield "unsure", unfinished_told(report)
     if report.api:
         yield "plain", f"server API: {printable(report.api, _WIDE)}"
+    if report.cost_words:
+        yield "plain", f"cost: {printable(report.cost_words, _WIDE)}"
     for notice in report.notices:
         yield "plain", f"note: {printable(notice, _WIDE)}"
     for request in report.still_running:

@@ -124,6 +124,7 @@ def test_the_page_names_every_field_of_a_report():
         "row",
         "family",
         "service",
+        "cost",
     ):
         assert set(DEFS[name]["properties"]) - named == set(), name
     assert set(SPEC["properties"]) - named == set()

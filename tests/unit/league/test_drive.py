@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_evalharness.errors import ArmStalled, CredentialsRejected, RequestRefused, SubmissionUnknown
+from pytest_evalharness.league.cost import CostGuard
 from pytest_evalharness.league.drive import ARRIVED, BlockDriver
 from pytest_evalharness.league.harvest import harvest
 from pytest_evalharness.league.plan import Budgets
@@ -49,6 +50,7 @@ def driver(make):
             observatory=SimpleNamespace(feed=SimpleNamespace(offered=False), **observatory), clock=HandClock(), stop=threading.Event(),
             events=SimpleNamespace(append=lambda *_, **__: None), deep=0, rng=random.Random(3),
         )  # fmt: skip
+        context.guard = CostGuard(None, context.clock, context.events)
         if stop:
             context.stop.set()
         arm = make.arms()["candidate"]
@@ -107,6 +109,7 @@ def asked(found=(), *, conclusive=True, keys=False, create=None, **other):
         "find_experience_requests": lambda *_: rows,
         "knows_idempotency_keys": lambda: keys,
         "create_experience_request": create,
+        "credits": lambda **_: None,
         **other,
     }
 
@@ -120,7 +123,7 @@ def adopt(driver):
             bodies.append(body)
             if isinstance(answer, Exception):
                 raise answer
-            return SimpleNamespace(id=answer)
+            return SimpleNamespace(id=answer, cost_preview=None)
 
         bodies = []
         made = driver(
@@ -228,7 +231,7 @@ def hanging(driver, make):
     def build(*, stall, total, running_at=None, state=BlockState.RUNNING):
         detail = make.request("running", "running")
         calls = {"experience_request": lambda *_, **__: detail, "cancel": lambda _: True}
-        made = driver(calls, state=state, accepted_at=1_000.0, request_id="xreq_1")
+        made = driver(calls, state=state, accepted_at=1_000.0, request_id="xreq_1", body={})
         made.lease.block.running_at = running_at
         made.budgets = Budgets(queue=1e6, stall=stall, total=total)
         evil = replace(made.arm.seats[3], label="x\x1b[2J:v1")

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_evalharness.errors import ArmStalled, EvalHarnessError, ServerUnreachable
+from pytest_evalharness.errors import ArmFailed, ArmStalled, EvalHarnessError, OverBudget, ServerUnreachable
+from pytest_evalharness.league.cost import CostGuard
 from pytest_evalharness.league.plan import Budgets
 from pytest_evalharness.league.poll import JITTER, PUBLICATION, Poller
 from pytest_evalharness.league.watch import SLOWEST_READING
@@ -36,7 +37,9 @@ class Clock:
 def wait(make):
     """Waits for a request that stands so, time after time (the last standing stays); returns what happened."""
 
-    def run(*standings, cancel=True, results=RESULTS, patient=False, budgets=None, running_at=None):
+    def run(
+        *standings, cancel=True, results=RESULTS, patient=False, budgets=None, running_at=None, guard=None
+    ):
         clock, steps, said, left = Clock(), [], [], list(standings)
 
         def read(_id, *, fresh):
@@ -63,6 +66,8 @@ def wait(make):
         context = SimpleNamespace(
             observatory=observatory, clock=clock, stop=threading.Event(), deep=0, rng=random.Random(3)
         )
+        events = SimpleNamespace(append=lambda *_, **__: None)
+        context.guard = guard or CostGuard(None, clock, events)
         block = SimpleNamespace(position=0, running_at=running_at, accepted_at=1_000.0)
         lease = SimpleNamespace(block=block, state=BlockState.RUNNING)
         for step in ("heartbeat", "running", "finish", "abandon", "cancelled", "fail"):
@@ -175,3 +180,35 @@ def test_a_pause_that_a_429_names_is_taken(wait, make):
     assert done.error is None
     assert done.clock.waits == [42.0]
     assert done.steps[0] == "heartbeat"
+
+
+def minded(budget=5.0, over=None):
+    """A budget that somebody keeps."""
+    return SimpleNamespace(budget=budget, over=over, look=lambda _: None)
+
+
+def test_who_minds_the_cost_has_a_request_cancelled_that_never_left_the_queue(wait, make):
+    done = wait(make.request("pending", "pending"), guard=minded())
+    assert isinstance(done.error, ArmFailed), "no wedge: nobody is to search for a hanging seat"
+    assert "in the queue and no game has started" in done.error.what
+    assert "was cancelled before a game of it started" in done.error.not_done
+    assert done.steps[-2:] == ["asked to cancel", "cancelled"]
+
+
+@pytest.mark.parametrize("cancel", [None, False, ServerUnreachable("HTTP 503")])
+def test_where_the_queue_cannot_be_left_the_request_is_said_to_run_on(wait, make, cancel):
+    done = wait(make.request("pending", "pending"), guard=minded(), cancel=cancel)
+    assert "still running on the server" in done.error.not_done
+    assert done.steps[-2:] == ["asked to cancel", "abandon"]
+
+
+@pytest.mark.parametrize(
+    ("cancel", "told", "step"),
+    [(True, "was cancelled", "cancelled"), (None, "still running on the server", "abandon")],
+)
+def test_a_spent_budget_stops_what_runs(wait, make, cancel, told, step):
+    over = OverBudget("the run has cost 6 credits", next_step="raise it")
+    done = wait(make.request("running", "running"), guard=minded(over=over), cancel=cancel)
+    assert isinstance(done.error, OverBudget)
+    assert told in done.error.not_done
+    assert done.steps[-2:] == ["asked to cancel", step]

@@ -1,0 +1,219 @@
+"""What a run costs at the service, in credits: a budget that is kept before and while money is spent, and what was spent."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.deadline import Deadline
+from pytest_evalharness.base.events import EventLog
+from pytest_evalharness.errors import EvalHarnessError, OverBudget
+from pytest_evalharness.observatory.models import Credits
+
+EVENT = "credits"
+"""The kind of event that tells an account's balance before a run's first POST."""
+LOOK_SECONDS = 60.0
+"""Seconds between two readings of the account while games are played."""
+_READ_SECONDS = 5.0
+_ESTIMATES = ("estimated_credits", "total_credits", "credits")
+
+
+class Account(Protocol):
+    """Whatever tells the account's credits."""
+
+    def credits(self, *, deadline: Deadline | None = None) -> Credits | None:
+        """Balance and recent spending; None where the server does not tell."""
+        ...
+
+
+class CostGuard:
+    """Keeps the budget of a run, in this process. Safe to use from several threads.
+
+    Without a budget it only writes down the balance before the first POST. With one, POSTs go out one after another: each waits
+    until the server has said what the ones before it are going to cost.
+
+    Args:
+        budget: credits that the run may cost; None for no budget.
+        clock: tells when to look again.
+        events: where the balance before the first POST is told.
+
+    Attributes:
+        over: why nothing more may be spent; None while there is no reason.
+    """
+
+    def __init__(self, budget: float | None, clock: Clock, events: EventLog) -> None:
+        self.budget = budget
+        self.over: OverBudget | None = None
+        self._clock = clock
+        self._events = events
+        self._lock = threading.Lock()
+        self._began = False
+        self._looked = clock.monotonic()
+        self._ours: set[str] = set()
+        self._committed = 0.0
+        self._rate: float | None = None
+
+    @contextmanager
+    def posting(self, account: Account, what: str, weight: float) -> Iterator[None]:
+        """A POST in the making; nothing of it is written down or sent before this lets it pass.
+
+        Args:
+            account: tells the credits.
+            what: what is to be posted, for messages.
+            weight: its episodes times their ticks.
+
+        Raises:
+            OverBudget: it would cost more than is left, or the server does not tell what anything costs.
+        """
+        if self.budget is None:
+            with self._lock:
+                self._begin(account)
+            yield
+            return
+        with self._lock:
+            if self._begin(account) is None:
+                raise _untold(self.budget)
+            self._afford(what, weight)
+            yield
+
+    def _begin(self, account: Account) -> float | None:
+        """Read and tell the balance, once; None where it is not told."""
+        if self._began:
+            return 0.0
+        told = read_account(account, self._clock)
+        balance = None if told is None else told.status.balance_credits
+        self._events.append(EVENT, balance=balance)
+        self._began = self.budget is None or balance is not None
+        return balance
+
+    def check(self) -> None:
+        """Let whoever wants to spend pass while there is something to spend.
+
+        Raises:
+            OverBudget: there is nothing left.
+        """
+        if self.over is not None:
+            raise OverBudget(self.over.what, not_done=self.over.not_done, next_step=self.over.next_step)
+
+    def _afford(self, what: str, weight: float) -> None:
+        self.check()
+        assert self.budget is not None
+        price = weight * (self._rate or 0.0)
+        if self._committed + price > self.budget:
+            self.over = OverBudget(
+                f"{what} would cost about {price:.4g} credits; {self._committed:.4g} of the budget of {self.budget:g} are promised "
+                "by now, as the server's own previews say",
+                not_done="it was not submitted; what was submitted of this run is cancelled where the server can do that",
+                next_step="raise --eval-budget or ask for fewer episodes, and run with --eval-fresh",
+            )
+            self.check()
+
+    def noted(self, request_id: str, preview: Any, weight: float) -> None:
+        """Take in a request of this run: posted now, or found again.
+
+        Args:
+            request_id: the request.
+            preview: what the server said of its cost when it was created; None where that is not known.
+            weight: its episodes times their ticks.
+        """
+        price = estimate(preview)
+        self._ours.add(request_id)
+        if price is None:
+            return
+        self._committed += price
+        self._rate = price / weight if weight > 0 else self._rate
+        if self.budget is not None and self._committed > self.budget:
+            self.over = OverBudget(
+                f"the server expects {self._committed:.4g} credits for what was submitted, and the budget is {self.budget:g}",
+                not_done="nothing was judged",
+                next_step="raise --eval-budget or ask for fewer episodes, and run with --eval-fresh",
+            )
+
+    def look(self, account: Account) -> None:
+        """See now and then what the run's requests have cost, and whether that is too much."""
+        if self.budget is None or self.over is not None:
+            return
+        with self._lock:
+            now = self._clock.monotonic()
+            if now - self._looked < LOOK_SECONDS:
+                return
+            self._looked = now
+        told = read_account(account, self._clock)
+        spent = sum(cost for cost in costs_of(told, sorted(self._ours)).values() if cost is not None)
+        if spent >= self.budget:
+            self.over = OverBudget(
+                f"the run has cost {spent:.4g} credits by now, and the budget is {self.budget:g}",
+                not_done="nothing was judged",
+                next_step="raise --eval-budget or ask for fewer episodes, and run with --eval-fresh",
+            )
+
+
+def _untold(budget: float) -> OverBudget:
+    return OverBudget(
+        f"the budget of {budget:g} credits cannot be kept: the server does not tell the account's credits",
+        not_done="nothing was submitted",
+        next_step="run without --eval-budget, and bound the cost by --eval-num and --eval-ticks",
+    )
+
+
+def read_account(account: Account, clock: Clock) -> Credits | None:
+    """The account's credits; None where the server does not tell, or not soon: nothing waits long for them."""
+    try:
+        return account.credits(deadline=Deadline.after(clock, _READ_SECONDS))
+    except EvalHarnessError:
+        return None
+
+
+def estimate(preview: Any) -> float | None:
+    """The credits that a create's `cost_preview` names: a number, or an object with one; None where it names none."""
+    if isinstance(preview, Mapping):
+        preview = next((preview[key] for key in _ESTIMATES if key in preview), None)
+    if isinstance(preview, bool) or not isinstance(preview, int | float):
+        return None
+    return float(preview) if 0 <= preview < float("inf") else None
+
+
+def costs_of(told: Credits | None, request_ids: Sequence[str]) -> dict[str, float | None]:
+    """What each request has cost so far, in credits; None for those that the account's list does not show."""
+    listed = (
+        {}
+        if told is None
+        else {row.experience_request_id: row.compute_cost_credits for row in told.recent_requests}
+    )
+    return {name: listed.get(name) for name in request_ids}
+
+
+def spent(
+    before: float | None,
+    told: Credits | None,
+    requests: Sequence[str],
+    *,
+    verdicts: int,
+    budget: float | None,
+) -> dict[str, Any]:
+    """What a run has cost, as plain data for its report.
+
+    Args:
+        before: the balance before the first POST; None where the server did not tell.
+        told: the account's credits now; None likewise.
+        requests: the requests whose games the run's verdicts rest on.
+        verdicts: how many verdicts it has.
+        budget: credits that it was allowed.
+
+    Returns:
+        `spent` and `per_verdict` are None unless the server tells the cost of every request: nothing is made up.
+    """
+    costs = costs_of(told, requests)
+    known = [cost for cost in costs.values() if cost is not None]
+    whole = sum(known) if costs and len(known) == len(costs) else None
+    return {
+        "balance_after": None if told is None else told.status.balance_credits,
+        "balance_before": before,
+        "budget": budget,
+        "per_verdict": whole / verdicts if whole is not None and verdicts else None,
+        "requests": costs,
+        "spent": whole,
+    }
