@@ -12,7 +12,7 @@ from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import DeclarationChanged, EvalHarnessError, FieldUnavailable
-from pytest_evalharness.league.arms import SIDES, Arm, build_arm
+from pytest_evalharness.league.arms import CANDIDATE, SIDES, Arm, build_arm
 from pytest_evalharness.league.asked import asked_of, bodies_of, labels_of, specs_of, versions_of
 from pytest_evalharness.league.build_check import BuildCheck
 from pytest_evalharness.league.frozen import Frozen, builds_of, frozen_of, laid_down, parts_of, strata_of
@@ -22,10 +22,12 @@ from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration, requ
 from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.renewing import Renewed
 from pytest_evalharness.league.roster import Roster, division_of, no_longer_live, resolve_field
+from pytest_evalharness.league.single_arm import SingleArmPlan, frozen_arm
 from pytest_evalharness.ledger.journal import Ledger
-from pytest_evalharness.ledger.keys import digest
+from pytest_evalharness.ledger.keys import arm_key, digest
 from pytest_evalharness.ledger.proofs import BUILDS
-from pytest_evalharness.ledger.records import Comparison
+from pytest_evalharness.ledger.records import ArmSpec, Comparison
+from pytest_evalharness.ledger.runs import SINGLE_ARM
 
 if TYPE_CHECKING:
     from pytest_evalharness.observatory.client import Observatory
@@ -150,6 +152,32 @@ class Freezer:
             for side, spec in specs_of(part, *pair).items()
         }
         return self._ledger.freeze(comparison.id, {"strata": strata}, laid)
+
+    def freeze_single(self, plan: SingleArmPlan, case: str, *, fresh: bool) -> Frozen:
+        """Freeze an arm that is compared with nothing, or find it; anew where its field moved on before anything was sent.
+
+        Raises:
+            EvalHarnessError: a name or the field is not what it must be; nothing was submitted.
+        """
+        policies = self._policies(plan.setting)
+        asked = {**plan.to_json(), "versions": dict(sorted(versions_of(policies).items()))}
+        comparison, after = self._open(asked, case, fresh=fresh), None
+        if comparison.frozen is not None and self._ledger.progress.unsent(comparison.id):
+            roster, _ = frozen_arm(comparison.frozen)
+            live = self._memberships(roster.league, roster.division, again=True)
+            if no_longer_live(roster, live):
+                after = roster
+                comparison = self._open(asked, case, fresh=fresh, supersede=comparison.id)
+        if comparison.frozen is None:
+            roster = self._field(plan.setting, after)
+            arm = build_arm(plan.setting, CANDIDATE, roster, policies)
+            # Marked, so that no comparison shares its games: they would be read before it is judged.
+            posted = {"server": plan.setting.server, "roster": roster.to_json(), "bodies": arm.bodies()}
+            spec = ArmSpec(arm_key({**posted, SINGLE_ARM: True}), arm.to_json(), arm.bodies())
+            told = {"roster": roster.to_json(), "arms": {CANDIDATE: arm.to_json()}}
+            comparison = self._ledger.freeze(comparison.id, told, {CANDIDATE: spec})
+        assert comparison.frozen is not None
+        return Frozen(*frozen_arm(comparison.frozen), comparison)
 
     def renew(
         self, plan: ComparisonPlan | PoolPlan, comparison_id: str, case: str, *, fresh: bool

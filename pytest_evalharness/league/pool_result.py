@@ -20,6 +20,7 @@ from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.regime import disagreement
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.roster import Roster
+from pytest_evalharness.league.seating import SeatingMatrix
 from pytest_evalharness.league.trust import across
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
@@ -63,6 +64,11 @@ class PoolResult(Claimed[PooledJudgement]):
     settle: Callable[[], Settled[PooledJudgement]] | None = field(default=None, repr=False, compare=False)
     consumed: bool = field(default=False, repr=False)
     _settled: Settled[PooledJudgement] | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def seating(self) -> SeatingMatrix:
+        """Who really sat where, cell by cell, in all configurations."""
+        return SeatingMatrix(tuple(cell for one in self.strata.values() for cell in one.seating.cells))
 
     def _larger(self) -> str:
         """What would decide it: more games in each configuration, or more configurations."""

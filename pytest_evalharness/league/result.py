@@ -17,6 +17,7 @@ from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.league.regime import regime
 from pytest_evalharness.league.roster import Roster
+from pytest_evalharness.league.seating import SeatingMatrix
 from pytest_evalharness.report.model import requests_told
 from pytest_evalharness.settings import LARGEST_REQUEST
 from pytest_evalharness.verdict.evidence import ArmEvidence
@@ -107,6 +108,11 @@ class ABResult(Claimed[Judgement]):
         if self.builds is not None:
             lines += [f"{'builds':<15}: {line}" for line in self.builds.summary()]
         return lines
+
+    @property
+    def seating(self) -> SeatingMatrix:
+        """Who really sat where, cell by cell, in both arms."""
+        return SeatingMatrix.of(self.arms, self.records)
 
     @property
     def score_regime(self) -> ScoreRegime:

@@ -25,6 +25,7 @@ from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.renewing import MOST, nothing_sent
 from pytest_evalharness.league.result import ABResult
 from pytest_evalharness.league.roster import Roster
+from pytest_evalharness.league.single_arm import ArmResult, SingleArmPlan, play
 from pytest_evalharness.league.work import Work
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block, Comparison
@@ -334,6 +335,21 @@ class LeagueRun:
         """
         self.add(name, plan)
         return self._finished(self._prepare(name))
+
+    def single(self, name: str, plan: SingleArmPlan) -> ArmResult:
+        """Play an arm that is compared with nothing, now.
+
+        Raises:
+            EvalHarnessError: it could not be frozen, or came to nothing.
+        """
+        return play(
+            plan,
+            lambda: self._freezer.freeze_single(plan, name, fresh=self._options.fresh),
+            self._work,
+            self._ledger,
+            clock=self._clock,
+            on_wait=self._on_wait,
+        )
 
     def _finished(self, entry: Entry) -> ABResult | FieldsResult:
         if entry.name in self._pools:

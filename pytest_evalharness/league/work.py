@@ -10,7 +10,6 @@ from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import ArmFailed, EvalHarnessError, OverBudget
-from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.blocks import AT_ONCE, blocks_of_look
 from pytest_evalharness.league.cost import CostGuard
 from pytest_evalharness.league.frozen import Frozen, keys_of
@@ -90,7 +89,7 @@ class Work:
         """The blocks of each arm that a look reads."""
         assert frozen.comparison is not None
         found = {}
-        for side in SIDES:
+        for side in frozen.arms:
             first, *more = (self._ledger.blocks(key) for key in keys_of(frozen.comparison, side))
             read = first[: blocks_of_look(plan.declaration, look, len(first))]
             found[side] = [*read, *(block for rows in more for block in rows)]
@@ -99,9 +98,9 @@ class Work:
     def take(self, plan: ComparisonPlan, frozen: Frozen, look: int) -> None:
         """Work on blocks that nobody alive works on; a block of one arm and its like of the other at one time."""
         blocks = self.blocks(plan, frozen, look)
-        ours = [block.block_id for side in SIDES for block in blocks[side]]
-        for pair in zip(*(blocks[side] for side in SIDES), strict=True):
-            for side, block in zip(SIDES, pair, strict=True):
+        ours = [block.block_id for side in blocks for block in blocks[side]]
+        for pair in zip(*blocks.values(), strict=True):
+            for side, block in zip(blocks, pair, strict=True):
                 driver = self._drivers.get(block.block_id)
                 # A driver that ended without an error has lost its lease: whoever took it may have died since.
                 idle = driver is None or (not driver.is_alive() and driver.error is None)
@@ -145,7 +144,7 @@ class Work:
         while True:
             blocks = self.blocks(plan, frozen, look)
             self._tell(plan, frozen, blocks)
-            if all(block.state is BlockState.FINISHED for side in SIDES for block in blocks[side]):
+            if all(block.state is BlockState.FINISHED for side in blocks for block in blocks[side]):
                 self._on_wait()
                 return blocks
             if self._ledger.progress.superseded(frozen.comparison.id):
@@ -162,7 +161,7 @@ class Work:
 
     def _tell(self, plan: ComparisonPlan, frozen: Frozen, blocks: Mapping[str, list[Block]]) -> None:
         """Say how many requests of an arm have ended, whoever drove them, whenever it changes."""
-        for side in SIDES:
+        for side in blocks:
             done, total = sum(b.state is BlockState.FINISHED for b in blocks[side]), len(blocks[side])
             key = blocks[side][0].arm_key
             if total < MANY or self._told.get(key) == (done, total):
@@ -181,15 +180,23 @@ class Work:
 
     def _raise_failures(self, blocks: Mapping[str, list[Block]]) -> None:
         """One arm's failure ends the other's wait: the comparison can no longer be had."""
-        for side, other in (SIDES, SIDES[::-1]):
+        for side in blocks:
+            others = [other for other in blocks if other != side]  # a single arm has none
             for block in blocks[side]:
                 error = self.failure_of(side, block)
                 if error is not None:
                     if isinstance(error, OverBudget):
                         self._end_drivers()  # what was submitted is cancelled by whoever watches it
                     self._on_wait()
-                    now = [self._ledger.block(one.block_id) for one in blocks[other]]
-                    raise _beside(error, other, now)
+                    raise self._with_others(error, others, blocks)
+
+    def _with_others(
+        self, error: BaseException, others: list[str], blocks: Mapping[str, list[Block]]
+    ) -> BaseException:
+        """An arm's failure, with what becomes of the other arm now, if there is one."""
+        if not others:
+            return error
+        return _beside(error, others[0], [self._ledger.block(one.block_id) for one in blocks[others[0]]])
 
     def failure_of(self, side: str, block: Block) -> BaseException | None:
         """Why a block came to nothing; None while it may still be had."""

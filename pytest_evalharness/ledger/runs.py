@@ -57,16 +57,19 @@ class Runs:
         return tuple(row["comparison_id"] for row in rows)
 
     def every_comparison(self) -> list[str]:
-        """The ids of all comparisons, oldest first."""
+        """The ids of all comparisons, oldest first; arms that are compared with nothing are none."""
         rows = self._access.storage.read(
-            "SELECT comparison_id FROM comparisons ORDER BY created_at, comparison_id"
+            "SELECT comparison_id FROM comparisons WHERE instr(plan_json, '\"single_arm\"') = 0 "
+            "ORDER BY created_at, comparison_id"
         )
         return [row["comparison_id"] for row in rows]
 
 
+SINGLE_ARM = "single_arm"
+"""The key by which the plan of an arm that is compared with nothing is known."""
 _OF_A_RUN = """
-SELECT comparison_id FROM comparisons WHERE run_id = ?
-OR comparison_id IN (SELECT comparison_id FROM verdicts WHERE run_id = ?)
+SELECT comparison_id FROM comparisons WHERE instr(plan_json, '"single_arm"') = 0 AND (run_id = ?
+OR comparison_id IN (SELECT comparison_id FROM verdicts WHERE run_id = ?))
 ORDER BY created_at, rowid
 """
 """What a run began, and what it read again."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pytest_evalharness.league.provenance import Provenance
     from pytest_evalharness.league.result import ABResult
     from pytest_evalharness.league.roster import Roster
+    from pytest_evalharness.league.seating import SeatingMatrix
+    from pytest_evalharness.league.single_arm import ArmResult
     from pytest_evalharness.observatory.client import Observatory
     from pytest_evalharness.observatory.resolve import ResolvedPolicy
 
@@ -183,3 +185,38 @@ def compare(
         return result
 
     return play
+
+
+@pytest.fixture
+def single_arm(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Callable[..., ArmResult]:
+    """Play one described arm for its results; there is no verdict.
+
+    `single_arm(arm({0: "rival:v3"}), seat=0, episodes=10).evidence.rate`
+    """
+    from pytest_evalharness.league.layouts import arm_plan
+    from pytest_evalharness.league.single_arm import SingleArmPlan
+
+    played: list[ArmResult] = []
+
+    def play(described: ArmRequest | Mapping[int, str], *, seat: int, **words: Any) -> ArmResult:
+        run = evalharness_run
+        progress.ensure(request.config)
+        signals.ensure(request.config)
+        plan = arm_plan(described, seat=seat, words=words, settings=run.settings, server=run.identity)
+        result = run.league.single(f"{request.node.nodeid} arm {len(played) + 1}", SingleArmPlan(plan))
+        played.append(result)
+        result.require_trust()
+        request.node.user_properties.append(("evalharness.single_arm", result.headline))
+        run.notice(f"{request.node.nodeid}: {result.headline}")
+        return result
+
+    return play
+
+
+@pytest.fixture
+def seating(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> SeatingMatrix:
+    """Who really sat where in the marked case's comparison, whether it can be believed or not: `assert seating`."""
+    _plan(request, evalharness_run, "seating")
+    result = evalharness_run.league.result(request.node.nodeid)
+    remember(request.node, result)
+    return result.seating

@@ -144,3 +144,79 @@ def test_natural_roles_are_read_from_the_results(project):
         assert 0 < counts["imposter"] < 40
         assert f"/{counts['crew']} as crew, " in note["detail"]
     assert "roles were dealt and not forced" in result.stdout.str()
+
+
+SINGLE = """
+def test_alone(arm, single_arm):
+    result = single_arm(arm(ARM), seat=0, episodes=6)
+    print("rate", result.evidence.rate, result.by_role, len(result.drawn))
+    assert result.evidence.finished == 6
+    assert result.seating
+    assert not hasattr(result, "verdict")
+"""
+DRAWING = '[{"player": {"policy_ref": "keeper:v2"}, "slot": 0}, {"player": {"top_n": 5}}, {"player": {"random": True}}]'
+
+
+def test_a_single_arm_has_results_and_no_verdict(project):
+    """Drawn opponents are no trouble where nothing is compared. The same command reads the games again."""
+    project.cases(SINGLE.replace("ARM", DRAWING))
+    for _ in range(2):
+        result = project.judge_here(candidate=None, baseline=None)
+        assert result.ret == 0, result.stdout.str()
+        assert project.posted == 1
+        [told] = [one["evalharness.single_arm"] for one in project.properties()]
+        assert told.startswith("single arm: keeper:v2 won ")
+        assert told.endswith("; no verdict: it is compared with nothing")
+
+
+def test_a_single_arm_is_no_comparison_of_its_run(project):
+    from pytest_evalharness.cli import main
+
+    project.cases(SINGLE.replace("ARM", '{0: "keeper:v2"}'))
+    assert project.judge_here(candidate=None, baseline=None).ret == 0
+    for words in (["runs", "ls"], ["runs", "show", next(iter((project.home / "runs").iterdir())).name]):
+        assert main([*words, "--home", str(project.home)]) == 0
+
+
+@pytest.mark.parametrize("fault", ["shuffled-seats", "withdrawn=gantry:v4"])
+def test_a_single_arm_in_trouble(project, fault):
+    """Wrong seats are never read off; a field that has lost somebody is chosen without them."""
+    project.cases(SINGLE.replace("ARM", '{0: "keeper:v2"}'))
+    project.league.fault(fault)
+    result = project.judge_here(candidate=None, baseline=None)
+    assert result.ret == (11 if fault == "shuffled-seats" else 0), result.stdout.str()
+    assert project.posted == 1
+    if fault == "shuffled-seats":
+        result.stdout.fnmatch_lines(["*single arm: UNTRUSTWORTHY, keeper:v2*"])
+
+
+def test_a_single_arm_whose_field_moves_on_before_the_post(project):
+    project.cases(SINGLE.replace("ARM", '{0: "keeper:v2"}'))
+    project.league.fault("replaced-version=gantry:v4")
+    before = project.league.created
+    result = project.judge_here(candidate=None, baseline=None)
+    assert result.ret == 0, result.stdout.str()
+    assert project.league.created - before == 1
+
+
+SEATING = """
+import pytest
+
+@pytest.mark.league_ab(role="crew", episodes=4, claim="not_worse")
+def test_seats(seating, request):
+    assert seating
+    request.getfixturevalue("ab").require("better", "worse", "equivalent", "inconclusive")
+"""
+
+
+@pytest.mark.parametrize("fault", [None, "shuffled-seats"])
+def test_the_seating_matrix_as_an_assertion(project, fault):
+    project.cases(SEATING)
+    if fault:
+        project.league.fault(fault)
+    result = project.judge_here()
+    assert result.ret == (1 if fault else 0), result.stdout.str()
+    if fault:
+        told = result.stdout.str()
+        assert "64 of 64 cells of 8 episodes are not as placed" in told
+        assert "seat 0: holds " in told
