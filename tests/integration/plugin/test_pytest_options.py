@@ -47,7 +47,7 @@ def left_out(project):
 @SERIAL_AND_WORKERS
 @pytest.mark.parametrize(
     "words",
-    ["", "--maxfail=2", "-p no:cacheprovider", "-p no:terminal", "-p evalharness"],
+    ["", "--maxfail=2", "-p no:cacheprovider", "-p no:terminal"],
     ids=lambda words: words or "none",
 )
 def test_options_that_leave_nothing_out(project, words, workers):
@@ -59,18 +59,28 @@ def test_options_that_leave_nothing_out(project, words, workers):
     assert project.results()["exit_code"] == 1
 
 
+def test_a_plugin_that_is_named_although_it_is_loaded_is_loaded_once(project):
+    assert project.cases(THREE).judge_here("-p", "evalharness").ret == 1
+    assert reported(project) == {GOOD, BAD, LATER}
+
+
 def test_without_xdist(project):
     assert project.cases(THREE).judge_here("-p", "no:xdist").ret == 1
     assert project.posted == 2
     assert reported(project) == {GOOD, BAD, LATER}
 
 
-@SERIAL_AND_WORKERS
-@pytest.mark.parametrize("plugin", ["evalharness", "pytest_evalharness.plugin"])
-def test_without_autoloading_the_plugin_is_named(project, monkeypatch, workers, plugin):
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-p evalharness",
+        "-p pytest_evalharness.plugin",
+        pytest.param("-p evalharness -p xdist -n 2", marks=pytest.mark.slow),
+    ],
+)
+def test_without_autoloading_the_plugin_is_named(project, monkeypatch, words):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    xdist = ("-p", "xdist") if workers else ()
-    assert project.cases(THREE).judge_here("-p", plugin, *xdist, *workers).ret == 1
+    assert project.cases(THREE).judge_here(*words.split()).ret == 1
     assert project.posted == 2
     assert reported(project) == {GOOD, BAD, LATER}
 

@@ -1,8 +1,8 @@
 """Two pytest processes on one ledger, or on copies of one: they behave like workers of one run."""
 
 import json
+import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -18,19 +18,23 @@ def test_crew(ab, case):
     ab.require()
 """
 WATCHED = """
-import os, pathlib
+import os, pathlib, time
 from pytest_evalharness.ledger.ownership import ProcessLiveness
-from pytest_evalharness.observatory.client import Observatory
+from pytest_evalharness.net import Transport
 
 asked = pathlib.Path({asked!r})
-original = Observatory.experience_request
+original = Transport.get
 
-def noted(self, request_id, **words):
-    with asked.open("a") as file:
-        file.write(f"{{os.getpid()}} {{request_id}}\\n")
-    return original(self, request_id, **words)
+def noted(self, path, **words):
+    _, _, named = path.partition("/v2/experience-requests/")
+    for request in [named] if named else (words.get("params") or {{}}).get("ids", ()):  # of the change feed
+        with asked.open("a") as file:
+            file.write(f"{{os.getpid()}} {{request}}\\n")
+        while os.environ.get("HANGS") and pathlib.Path(os.environ["HANGS"]).exists():
+            time.sleep(0.05)
+    return original(self, path, **words)
 
-Observatory.experience_request = noted
+Transport.get = noted
 
 first = ProcessLiveness.__init__
 
@@ -39,7 +43,10 @@ def impatient(self, *args, **words):
 
 ProcessLiveness.__init__ = impatient
 """
-"""Writes down who asks the server about which request, and sets after how many silent seconds a poller counts as hung."""
+"""Writes down who asks the server about which request, and sets after how many silent seconds a poller counts as hung.
+
+In a process with HANGS in its environment such a call takes until that file is gone.
+"""
 
 
 @pytest.fixture
@@ -47,11 +54,12 @@ def started(project):
     """Starts the project's command in a process of its own, with a place of its own for its reports: `started(*options)`."""
     processes = []
 
-    def start(*more):
+    def start(*more, **environment):
         words = [word for word in project.command(*more) if not word.startswith("--junitxml")]
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words],
             cwd=project.pytester.path,
+            env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -126,18 +134,19 @@ def test_two_processes_at_the_same_time_post_once_and_say_the_same(project, star
 @pytest.mark.thread(row=13)
 @pytest.mark.failure_mode(number=34)
 def test_a_poller_that_falls_silent_is_taken_over_and_finds_the_end_in_the_journal(project, started):
-    """Stopped, not dead: a laptop that sleeps, a debugger. It keeps its lease only as long as it is heard of."""
+    """It hangs and is not dead, as on a laptop that sleeps: it keeps its lease only as long as it is heard of."""
     asked = watch(project, hung=1.0)
+    hangs = project.pytester.path / "hangs"
+    hangs.touch()
     project.league.fault("closed-queue")
-    silent = started()
+    silent = started(HANGS=str(hangs))
     until(lambda: len(askers(asked)) == 2)
-    silent.send_signal(signal.SIGSTOP)
     heir = started()
     until(lambda: [pids[-1] for pids in askers(asked).values()] == [heir.pid] * 2)
     project.league.heal()
     output, _ = heir.communicate(timeout=60)
     assert heir.returncode == 0, output
-    silent.send_signal(signal.SIGCONT)
+    hangs.unlink()
     output, _ = silent.communicate(timeout=60)
     assert silent.returncode == 0, output
     first, second = verdicts(project).values()
