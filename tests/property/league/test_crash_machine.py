@@ -353,5 +353,5 @@ def test_any_number_of_deaths(mortal, league):
 
 @pytest.mark.slow
 def test_any_number_of_deaths_of_processes_and_of_the_league(mortal, league):
-    machine = settings(LIVELY, max_examples=30, stateful_step_count=10)
+    machine = settings(LIVELY, max_examples=24, stateful_step_count=8)
     run_state_machine_as_test(lambda: CrashMachine(mortal, league, restarts=1), settings=machine)
