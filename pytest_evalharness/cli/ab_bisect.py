@@ -265,8 +265,11 @@ def _explained(wedged: Wedged, told: Sequence[dict[str, Any]]) -> bool:
 
 def _balance(observatory: Observatory) -> str:
     """What the account has, so that a reader knows what a search is paid from."""
-    credits_ = observatory.credits()
-    balance = None if credits_ is None else credits_.status.balance_credits
+    from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.league.cost import read_account
+
+    told = read_account(observatory, SystemClock())
+    balance = None if told is None else told.status.balance_credits
     return f"credits    {'the server does not tell' if balance is None else f'{balance:g} before the search'}"
 
 
