@@ -93,7 +93,8 @@ class Case:
     @cached_property
     def remarkable(self) -> tuple[Finding, ...]:
         """What a reader must know of the games beside a trustworthy verdict."""
-        return tuple(remarkable(self.frozen.arms, self.records))
+        arms, records = self.frozen.arms, self.records
+        return (*unshared(arms, records), *remarkable(arms, records))
 
     @property
     def episodes(self) -> list[EpisodeRecord]:
@@ -128,7 +129,6 @@ class Case:
             others=others,
             beside=[
                 *_beside(plan, read.candidate, read.baseline),
-                *unshared(self.frozen.arms, self.records),
                 *self.frozen.caveats(),
                 *self.remarkable,
             ],

@@ -2,6 +2,8 @@ import pytest
 
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.arms import Arm, build_arm
+from pytest_evalharness.league.frozen import Frozen
+from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.layouts import ArmRequest, arm_plan, comparison_plan
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.raw_roster import read
@@ -9,6 +11,7 @@ from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.trust import seating_problem
 from pytest_evalharness.league.unshared import by_role, drawn, unshared
 from pytest_evalharness.settings import resolve
+from pytest_evalharness.verdict.words import Reason
 
 PAGE = [
     {"player": {"policy_ref": "bot:v2"}, "slot": 0},
@@ -208,3 +211,13 @@ def test_wins_by_the_role_that_was_dealt(make):
     assert (
         found.detail == "candidate won 1/2 as crew, 1/1 as imposter; baseline won no game that tells a role"
     )
+
+
+def test_what_arms_did_not_share_is_told_of_every_field_of_a_pool(make):
+    """Whatever judges the games, alone or as one of several fields, is told."""
+    asked = make.plan(natural_roles=True)
+    arms = make.arms(asked)
+    case = Case(
+        asked, Frozen(make.roster(), arms), {side: make.record(arms[side], []) for side in arms}, 0, 0
+    )
+    assert [one.reason for one in case.remarkable] == [Reason.NATURAL_ROLES]
