@@ -5,12 +5,18 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import httpx
 import pytest
+
+from pytest_evalharness.base.clock import SystemClock
+from pytest_evalharness.episodes.results import SeatResults
+from pytest_evalharness.league.watch import ended
+from pytest_evalharness.observatory import Observatory, load_token
 
 DAILY = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
 _ROOT = Path(__file__).parents[2]
@@ -174,6 +180,47 @@ def test_it_shows_a_round_and_a_division(run, arena):
     assert run("episodes", "--round", rounds[0]["id"])
     members = json.loads(run("memberships", "--league", DAILY, "--limit", "50", "--json"))
     assert members["next_cursor"]
+
+
+@pytest.fixture(scope="module")
+def ours(arena):
+    """Our client of the same server, with the same credentials."""
+    token = load_token(arena["api"], environ={"SOFTMAX_CONFIG_DIR": arena["credentials"]})
+    with Observatory(arena["api"], token, clock=SystemClock(), rng=random.Random(1), environ={}) as client:
+        client.learn()
+        yield client
+
+
+def test_what_it_created_is_read_by_ours_to_the_end(run, ours, request_id, episode_id):
+    detail = ours.experience_request(request_id)
+
+    assert ended(detail)
+    assert detail.notes == "conformance"
+    assert [row.id for row in ours.find_experience_requests("conformance", 0.0)] == [request_id]
+    assert episode_id in [episode.id for episode in detail.episodes]
+    for episode in detail.episodes:
+        told = json.loads(run("episode-results", episode.id))
+        results = SeatResults(ours.episode_results(episode.id))
+        assert [results.won(seat) for seat in range(8)] == told["win"]
+        assert [results.score(seat) for seat in range(8)] == told["scores"]
+        tested = episode.participants[0]
+        assert (tested.policy_name, tested.version) == ("keeper", 2)
+
+
+def test_what_ours_created_is_watched_and_read_by_it(run, ours):
+    roster = [{"player": {"policy_ref": "keeper:v1"}, "slot": 0}, *[{"player": {"top_n": 9}}] * 7]
+    body = {"target": {"league_id": DAILY}, "roster": roster, "num_episodes": 2, "notes": "by ours"}
+    made = ours.create_experience_request({**body, "idempotency_key": "by-ours"})
+    ours.experience_request(made.id, fresh=True)
+
+    run("xp-request", "watch", made.id, "--timeout", "30")
+    told = json.loads(run("xp-request", "get", made.id, "--json"))
+
+    assert (told["status"], told["completed_count"], told["notes"]) == ("completed", 2, "by ours")
+    assert {each["id"] for each in told["episodes"]} == {each.id for each in made.episodes}
+    assert made.id in [
+        row["id"] for row in json.loads(run("xp-request", "list", "--mine", "--json"))["entries"]
+    ]
 
 
 def test_it_says_what_was_refused(run):
