@@ -17,7 +17,8 @@ EVENT = "credits"
 """The kind of event that tells an account's balance before a run's first POST."""
 LOOK_SECONDS = 60.0
 """Seconds between two readings of the account while games are played."""
-_READ_SECONDS = 5.0
+_READ_SECONDS = 3.0
+"""An interrupted run must have written its report before whoever ended it loses patience."""
 _ESTIMATES = ("estimated_credits", "total_credits", "credits")
 
 
