@@ -202,6 +202,8 @@ class FamilyJudge:
         found = self._ledger.families.of_comparison(comparison_id)
         if found is None or found.id == family.id:
             return found is None
+        if (found.tested, found.method) == (family.tested, family.method):
+            return False  # the same command again: the same claims on the same evidence, whichever run fixed them
         return max(len(found.tested), len(family.tested)) > 1
 
     def _wider(self) -> Family | None:

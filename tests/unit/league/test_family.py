@@ -280,6 +280,16 @@ def test_evidence_that_is_read_again_alone_keeps_what_the_others_brought(ledger)
     )
 
 
+def test_only_what_stays_in_another_family_is_said_to_stay_there(ledger):
+    first = Session(ledger, "r1", {"a": CLEAR, "b": NONE}).fix()
+    repeated = Session(ledger, "r2", {"a": CLEAR, "b": NONE})
+    repeated.ids = first.ids
+    assert [note for note in repeated.fix().notes if "another family" in note] == []
+    wider = Session(ledger, "r3", {"a": CLEAR, "b": NONE, "c": NONE})
+    wider.ids |= first.ids
+    assert "2 claims of these were posted in another family, and stay judged in that one" in wider.fix().notes
+
+
 def test_a_member_that_nobody_ever_judged_counts_as_1(ledger):
     first = Session(ledger, "r1", {"a": MODERATE, "b": CLEAR}).fix()
     again = Session(ledger, "r2", {"a": MODERATE})
