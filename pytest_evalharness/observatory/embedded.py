@@ -24,6 +24,11 @@ _STOP_SECONDS = 5.0
 _TRIES = 3
 _WATCH_SECONDS = 0.2
 _FAILED = "failed.txt"  # in the league's home: the address and why no server is there, for workers that only see a refusal
+# What the server says of a home that is taken. It may be read from a file: workers only see a refusal.
+_ANOTHER_RUNS = "another arena is running"
+_WHERE_ANOTHER_RUNS = (
+    "wait until the other run on this home has ended and give the same command again, or set EVALHARNESS_HOME"
+)
 
 
 class EmbeddedServer:
@@ -249,11 +254,13 @@ def _drain(stream: IO[str]) -> None:
 
 
 def _not_started(what: str, home: Path) -> ServerUnreachable:
+    way = (
+        _WHERE_ANOTHER_RUNS
+        if _ANOTHER_RUNS in what
+        else "pip install 'pytest-evalharness[arena]' brings what it needs"
+    )
     return ServerUnreachable(
-        what,
-        not_done="nothing was submitted",
-        next_step="pip install 'pytest-evalharness[arena]' brings what it needs; "
-        f"its log is {home / 'server.log'}",
+        what, not_done="nothing was submitted", next_step=f"{way}; its log is {home / 'server.log'}"
     )
 
 

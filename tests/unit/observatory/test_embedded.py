@@ -1,5 +1,6 @@
 """The embedded league's process: a start that fails says why to everybody, and a death is noticed."""
 
+import fcntl
 import os
 import signal
 import sys
@@ -57,6 +58,16 @@ def test_the_last_words_of_another_run_are_not_this_ones(server):
     server.program("pass")
     with pytest.raises(ServerUnreachable, match="did not start: it said nothing"):
         server.start()
+
+
+def test_a_home_that_another_run_holds_is_waited_for_and_nothing_is_to_be_installed(server):
+    server.home.mkdir(parents=True)
+    with (server.home / "arena.lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(ServerUnreachable, match="another arena is running") as refused:
+            server.start()
+    assert refused.value.next_step.startswith("wait until the other run on this home has ended")
+    assert "pip" not in refused.value.next_step
 
 
 def test_a_home_that_cannot_be_made_is_a_failed_start(tmp_path):
