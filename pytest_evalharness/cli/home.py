@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -117,6 +118,7 @@ def connected(run: RunRecord, home: Path, *, stop: threading.Event | None = None
     from pytest_evalharness.observatory.client import Observatory
     from pytest_evalharness.observatory.credentials import load_token
     from pytest_evalharness.observatory.embedded import EmbeddedServer, serving
+    from pytest_evalharness.report.progress import TURN
 
     clock, started = SystemClock(), None
     root, environment = run.server, dict(os.environ)
@@ -127,7 +129,11 @@ def connected(run: RunRecord, home: Path, *, stop: threading.Event | None = None
             if not root:
                 asked = run.info.get("settings", {})
                 started = EmbeddedServer(
-                    home, seed=int(seed), pace=asked.get("arena_pace"), dialect=asked.get("arena_dialect")
+                    home,
+                    seed=int(seed),
+                    pace=asked.get("arena_pace"),
+                    dialect=asked.get("arena_dialect"),
+                    on_wait=lambda: print(TURN, file=sys.stderr),
                 )
                 started.start()
                 root = started.api

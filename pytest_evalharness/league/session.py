@@ -123,6 +123,7 @@ class LeagueSession:
                 pace=self.settings["arena_pace"],
                 faults=self.settings["arena_fault"],
                 dialect=self.settings["arena_dialect"],
+                on_wait=lambda: self.events.append("turn", what="waits"),
             )
         return self._embedded
 

@@ -10,14 +10,18 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.clock import Clock, SystemClock
 from pytest_evalharness.base.files import write_atomic
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import ServerUnreachable
+from pytest_evalharness.observatory.turns import PATIENCE, Turn, waits
+
+if TYPE_CHECKING:
+    from pytest_evalharness.net.transport import Transport
 
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 5.0
@@ -29,6 +33,10 @@ _ANOTHER_RUNS = "another arena is running"
 _WHERE_ANOTHER_RUNS = (
     "wait until the other run on this home has ended and give the same command again, or set EVALHARNESS_HOME"
 )
+
+
+class _NoServerError(Exception):
+    """Why a server that was launched does not serve."""
 
 
 class EmbeddedServer:
@@ -44,6 +52,8 @@ class EmbeddedServer:
         pace: 1 plays in real time, None as fast as possible.
         faults: fault specs for tests.
         dialect: which generation of the API it speaks; its own choice if None.
+        on_wait: told when another run on this home has to end first.
+        patience: seconds to wait for that.
     """
 
     def __init__(
@@ -54,12 +64,16 @@ class EmbeddedServer:
         pace: float | None = None,
         faults: Sequence[str] = (),
         dialect: str | None = None,
+        on_wait: Callable[[], None] = lambda: None,
+        patience: float = PATIENCE,
     ) -> None:
         self.home = home / "arena"
         self.seed = seed
         self._pace = pace
         self._faults = tuple(faults)
         self._dialect = dialect
+        self._on_wait = on_wait
+        self._patience = patience
         self._socket: socket.socket | None = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._port = int(self._socket.getsockname()[1])
         self._process: subprocess.Popen[str] | None = None
@@ -87,6 +101,8 @@ class EmbeddedServer:
     def start(self) -> None:
         """Start the server and wait until it answers. Does nothing if it runs; a failed start is not tried again.
 
+        Another run on this home is waited for: two runs that ask the same at one time then share its requests.
+
         Raises:
             ServerUnreachable: it ended, or said nothing in time. Later calls raise the same error.
         """
@@ -96,18 +112,45 @@ class EmbeddedServer:
             if self._process is not None or self._socket is None:
                 return
             self._forget_failure()
-            try:
-                process = self._launch(self._socket)
-            except OSError as error:
-                raise self._failed(str(error)) from None
-            try:
-                self._await_ready(process)
-            except BaseException:
-                self._end(process)
-                raise
-            self._process = process
+            self._process = self._in_turn(self._socket)
             self._socket.close()  # if the server dies, connections are refused instead of waiting for ever
             self._socket = None
+
+    def _in_turn(self, listening: socket.socket) -> subprocess.Popen[str]:
+        turn = Turn(
+            self.home,
+            self.api,
+            busy=lambda: serving(self.home, SystemClock()) is not None,
+            pause=self._closing.wait,
+            on_wait=self._on_wait,
+            patience=self._patience,
+        )
+        try:
+            while True:
+                try:
+                    return self._launched(listening)
+                except _NoServerError as none:
+                    if _ANOTHER_RUNS not in str(none) or not turn.comes():
+                        raise self._failed(str(none)) from None
+        finally:
+            turn.over()
+
+    def _launched(self, listening: socket.socket) -> subprocess.Popen[str]:
+        """Launch the server, once, and wait until it answers.
+
+        Raises:
+            _NoServerError: it ended, or said nothing in time.
+        """
+        try:
+            process = self._launch(listening)
+        except OSError as error:
+            raise _NoServerError(str(error)) from None
+        try:
+            self._await_ready(process)
+        except BaseException:
+            self._end(process)
+            raise
+        return process
 
     def _launch(self, listening: socket.socket) -> subprocess.Popen[str]:
         self.home.mkdir(parents=True, exist_ok=True)
@@ -142,7 +185,7 @@ class EmbeddedServer:
             json.loads(line)["api"]
         except (ValueError, KeyError, TypeError):
             self._end(process)
-            raise self._failed(self._last_words() or "it said nothing") from None
+            raise _NoServerError(self._last_words() or "it said nothing") from None
         # Whatever else it prints must not fill the pipe.
         threading.Thread(target=_drain, args=(process.stdout,), daemon=True).start()
 
@@ -281,6 +324,8 @@ def told_failure(home: Path, api: str) -> str:
 def await_health(api: str, clock: Clock, *, home: Path | None = None) -> None:
     """Connect to an embedded server and wait until it answers. The first connection makes it start.
 
+    While its run waits for another one on the same home, so do we.
+
     Args:
         api: its root URL.
         clock: for the waits between tries.
@@ -297,7 +342,7 @@ def await_health(api: str, clock: Clock, *, home: Path | None = None) -> None:
     root = api.removesuffix("/api")
     with Transport(root, headers={}, clock=clock, rng=random.Random(), limits=limits) as transport:
         try:
-            transport.get_json("/_arena/health")
+            _ask_health(transport, lambda: home is not None and waits(home, api, clock.now()))
         except NetError as problem:
             if home is not None and (told := told_failure(home, api)):
                 raise _not_started(told, home) from None
@@ -306,6 +351,19 @@ def await_health(api: str, clock: Clock, *, home: Path | None = None) -> None:
                 not_done="nothing was submitted",
                 next_step="its log is arena/server.log in the run's home",
             ) from None
+
+
+def _ask_health(transport: Transport, goes_on: Callable[[], bool]) -> None:
+    from pytest_evalharness.net.errors import NetError
+
+    while True:
+        try:
+            transport.get_json("/_arena/health")
+        except NetError:
+            if not goes_on():
+                raise
+        else:
+            return
 
 
 def serving(home: Path, clock: Clock) -> str | None:

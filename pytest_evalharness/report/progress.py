@@ -8,6 +8,7 @@ from typing import Any
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.report.model import MANY, requests_told
 
+TURN = "another run on this home has the embedded league; waiting for its end"
 CHANGES = frozenset(
     {"resumed", "posted", "adopted", "finished", "refused", "abandoned", "cancelled", "wedged", "answer_lost"}
 )
@@ -166,11 +167,13 @@ def is_change(event: Mapping[str, Any]) -> bool:
     """Whether an event is a change of state rather than a count that moved."""
     if event.get("what") == "ended":
         return event.get("done") == event.get("total")
-    return event.get("what") in CHANGES
+    return event.get("kind") == "turn" or event.get("what") in CHANGES
 
 
 def line(event: Mapping[str, Any]) -> str | None:
     """One line, or None for an event that is nothing to people."""
+    if event.get("kind") == "turn":
+        return TURN
     if event.get("kind") != "arm":
         return None
     who = f"{event.get('side')} {printable(event.get('label', ''))}"

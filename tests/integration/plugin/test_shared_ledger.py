@@ -168,3 +168,48 @@ def test_a_copy_of_the_ledger_finds_what_the_original_posted(project):
     assert second.ret == 0
     second.stdout.fnmatch_lines(["*candidate keeper:v2: found its request xreq_*; nothing was posted again"])
     assert project.league.created == created + 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_two_runs_on_the_embedded_league_of_one_home_take_turns_and_share_its_requests(
+    pytester, tmp_path, workers
+):
+    pytester.makepyfile(test_evals=FOUR)
+    home = tmp_path / "home"
+    command = [
+        sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--candidate=keeper:v2", "--baseline=keeper:v1",
+        "--eval-server=embedded", f"--eval-home={home}",
+    ]  # fmt: skip
+
+    def start(*more):
+        return subprocess.Popen(
+            [*command, *more],
+            cwd=pytester.path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    first = start("--eval-arena-fault=slow-queue=10")
+    try:
+        deadline = time.monotonic() + 60
+        while not events(home, "posted") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        second = start(*workers)
+        told, _ = second.communicate(timeout=180)
+        before, _ = first.communicate(timeout=60)
+    finally:
+        first.kill()
+        first.communicate()
+    assert first.returncode == second.returncode == 0, before + told
+    assert told.count("another run on this home has the embedded league; waiting for its end") == 1
+    assert len(events(home, "posted")) == 2
+
+
+def events(home, what):
+    """What became of requests in all runs of a home, as their events tell it."""
+    found = []
+    for path in home.glob("runs/*/events.jsonl"):
+        found += [json.loads(line) for line in path.read_text().splitlines() if f'"{what}"' in line]
+    return [event for event in found if event.get("what") == what]

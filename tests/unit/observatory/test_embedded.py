@@ -3,15 +3,17 @@
 import fcntl
 import os
 import signal
+import socket
 import sys
+import threading
 import time
 
 import pytest
 
 from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.errors import ServerUnreachable
-from pytest_evalharness.observatory import embedded
-from pytest_evalharness.observatory.embedded import EmbeddedServer, await_health
+from pytest_evalharness.observatory import embedded, turns
+from pytest_evalharness.observatory.embedded import EmbeddedServer, await_health, serving
 
 READY = """import os, sys
 print('{"api": "here"}', flush=True)
@@ -60,14 +62,61 @@ def test_the_last_words_of_another_run_are_not_this_ones(server):
         server.start()
 
 
-def test_a_home_that_another_run_holds_is_waited_for_and_nothing_is_to_be_installed(server):
+def test_a_home_that_another_run_holds_too_long_is_told_and_nothing_is_to_be_installed(tmp_path):
+    waits = []
+    server = EmbeddedServer(tmp_path, seed=7, on_wait=lambda: waits.append("told"), patience=0.0)
     server.home.mkdir(parents=True)
     with (server.home / "arena.lock").open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(ServerUnreachable, match="another arena is running") as refused:
             server.start()
+    server.stop()
+    assert waits == ["told"]
     assert refused.value.next_step.startswith("wait until the other run on this home has ended")
     assert "pip" not in refused.value.next_step
+
+
+@pytest.mark.parametrize("worker", [False, True], ids=["serial", "worker"])
+def test_runs_of_one_home_take_turns(tmp_path, worker):
+    first = EmbeddedServer(tmp_path, seed=7)
+    first.start()
+    second = EmbeddedServer(tmp_path, seed=7, on_wait=lambda: threading.Thread(target=first.stop).start())
+    try:
+        if worker:
+            second.start_when_needed()
+            await_health(second.api, SystemClock(), home=second.home)
+        else:
+            second.start()
+        assert serving(second.home, SystemClock()) == second.api
+        assert not (second.home / "waiting.txt").exists()
+    finally:
+        second.stop()
+        first.stop()
+
+
+def test_a_run_that_waits_for_its_turn_can_be_stopped(tmp_path):
+    waits = threading.Event()
+    server = EmbeddedServer(tmp_path, seed=7, on_wait=waits.set)
+    server.home.mkdir(parents=True)
+    with (server.home / "arena.lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        server.start_when_needed()
+        with socket.create_connection(("127.0.0.1", server._port)):
+            assert waits.wait(60)
+            server.stop()
+    assert "another arena is running" in server.gone()
+
+
+@pytest.mark.parametrize(
+    ("text", "age", "told"),
+    [("http://here/api", 0, True), ("http://here/api", 60, False), ("http://there/api", 0, False)],
+)
+def test_a_note_counts_while_it_is_renewed_and_ours(tmp_path, text, age, told):
+    note = tmp_path / "waiting.txt"
+    note.write_text(text)
+    assert turns.waits(tmp_path, "http://here/api", note.stat().st_mtime + age) is told
+    note.unlink()
+    assert not turns.waits(tmp_path, "http://here/api", 0.0)
 
 
 def test_a_home_that_cannot_be_made_is_a_failed_start(tmp_path):
