@@ -327,7 +327,8 @@ class CrashMachine(RuleBasedStateMachine):
     def stopped(self, error) -> None:
         assert isinstance(error, MAY_STOP), error
         assert error.next_step
-        if isinstance(error, SubmissionUnknown):
+        if isinstance(error, SubmissionUnknown) and not error.what.startswith("cannot read the request"):
+            # Else its id is known, and hours have passed while the server hid it for two seconds of its own.
             assert all(command in error.next_step for command in BOTH_COMMANDS)
 
     def finished(self, process) -> None:
