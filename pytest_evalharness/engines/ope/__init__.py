@@ -1,0 +1,1 @@
+"""Off-policy evaluation of decision tables on logged calls: estimates, their intervals, and what supports them. Pure."""
