@@ -15,6 +15,7 @@ from pytest_evalharness.net.errors import (
     TooLarge,
 )
 from pytest_evalharness.net.pool import MakeCarrier, Pool
+from pytest_evalharness.net.streams import Streamed, Streams
 from pytest_evalharness.net.transport import Limits, Transport
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "NotSent",
     "Pool",
     "Redirected",
+    "Streamed",
+    "Streams",
     "TooLarge",
     "Transport",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import random
@@ -21,6 +20,7 @@ from pytest_evalharness.net.answer import EXCERPT, Answer
 from pytest_evalharness.net.errors import HttpStatus, NetError, Redirected, TooLarge, harmless
 from pytest_evalharness.net.failures import net_error
 from pytest_evalharness.net.pool import HELD, MakeCarrier, Pool
+from pytest_evalharness.net.quiet import QuietHeaders, user_agent
 from pytest_evalharness.net.retry import may_get_again, may_post_again, not_found, pause
 from pytest_evalharness.net.sockets import Patience
 
@@ -61,23 +61,6 @@ class _Call:
     query: _Pairs = ()
     content: bytes | None = None
     stoppable: bool = False
-
-
-class _QuietHeaders(httpx.Headers):
-    """Headers that tools which print local variables may show: a token may stand in any of them."""
-
-    def __repr__(self) -> str:
-        """The names, no value."""
-        return f"Headers({', '.join(self.keys())})"
-
-
-def user_agent() -> str:
-    """`pytest-evalharness/<version>`: the service's front refuses nameless clients."""
-    try:
-        version = importlib.metadata.version("pytest-evalharness")
-    except importlib.metadata.PackageNotFoundError:
-        version = "0"
-    return f"pytest-evalharness/{version}"
 
 
 class Transport:
@@ -131,7 +114,7 @@ class Transport:
         self._patience = Patience()
         # Not a whole httpx client: it would keep cookies and look into redirects, and we want neither.
         self._carrier = carrier(self._base, os.environ if environ is None else environ, self._patience)
-        self._headers = _QuietHeaders(
+        self._headers = QuietHeaders(
             {
                 "User-Agent": user_agent(),
                 "Accept": "application/json, */*;q=0.5",
@@ -280,7 +263,7 @@ class Transport:
     def _once(self, call: _Call, until: Deadline) -> Answer:
         shown = f"{call.method} {harmless(self._base)}{harmless(call.path)}"
         left = max(0.001, until.remaining)
-        headers = _QuietHeaders(self._headers)
+        headers = QuietHeaders(self._headers)
         if call.content is not None:
             headers["Content-Type"] = "application/json"
         timeout = httpx.Timeout(

@@ -98,6 +98,16 @@ class Calls:
             return data[0]
         raise self.translator.not_the_service(f"cannot {ask.doing}: the answer is no object", ask.not_done)
 
+    def listed(self, path: str, ask: Asking) -> list[Any] | None:
+        """A JSON list as it is, in an envelope or not; None for the statuses that mean absence."""
+        data = self._get(path, ask, ask.params, lambda answer: (answer.json(),))
+        if data is None:
+            return None
+        rows = data[0].get("entries") if isinstance(data[0], dict) else data[0]
+        if isinstance(rows, list):
+            return rows
+        raise self.translator.not_the_service(f"cannot {ask.doing}: the answer is no list", ask.not_done)
+
     def one(self, path: str, model: type[Model], ask: Asking) -> Model:
         """One object."""
         return self.read(model, self._get(path, ask, ask.params, lambda answer: answer.json()), ask)

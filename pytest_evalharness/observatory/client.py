@@ -20,6 +20,7 @@ from pytest_evalharness.observatory.credentials import NOTHING_SUBMITTED, Token
 from pytest_evalharness.observatory.describing import describe
 from pytest_evalharness.observatory.dialect import Auth, Dialect
 from pytest_evalharness.observatory.endpoint import Endpoint
+from pytest_evalharness.observatory.episodes import EpisodeCalls
 from pytest_evalharness.observatory.feed import ChangeFeed
 from pytest_evalharness.observatory.models import (
     ContainerImage,
@@ -382,6 +383,11 @@ class Observatory:
     def feed(self) -> ChangeFeed:
         """The change feeds of requests."""
         return ChangeFeed(self._calls, self._clock)
+
+    @property
+    def episodes(self) -> EpisodeCalls:
+        """Lists of episodes, and what they left."""
+        return EpisodeCalls(self._calls, self._endpoint, self._token)
 
     def find_experience_requests(
         self, token_in_notes: str, since: float | None = None, *, not_done: str = GOES_ON

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.net import Limits, MakeCarrier, Pool, Transport
+from pytest_evalharness.net import Limits, MakeCarrier, Pool, Streams, Transport
 from pytest_evalharness.net.transport import OnRetry
 from pytest_evalharness.observatory.calls import named
 from pytest_evalharness.observatory.credentials import NOTHING_SUBMITTED, Token
@@ -65,6 +65,19 @@ class Endpoint:
             )
         except ValueError as problem:
             raise _bad_address(str(problem)) from None
+
+    def streams(self, token: Token, auth: Auth) -> Streams:
+        """Streams of the server's files; the token goes to the server only. Close them at the end."""
+        limits = self._limits or Limits()
+        return Streams(
+            f"{self.root}/observatory",
+            headers=auth.headers(token.reveal()),
+            environ=self._environ,
+            connect=limits.connect,
+            read=limits.read,
+            stop=self._stop,
+            carrier=self._carrier,
+        )
 
 
 def _checked_root(server_root: str) -> str:

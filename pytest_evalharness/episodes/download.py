@@ -1,0 +1,317 @@
+"""Everything that some episodes left, into one folder each: a few episodes at a time, and no failure ends the others'."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.deadline import Deadline
+from pytest_evalharness.base.files import readable_json, write_atomic
+from pytest_evalharness.episodes.artifacts import Artifact, Category, Offer, Outcome, State
+from pytest_evalharness.episodes.index import Entry, Index
+from pytest_evalharness.episodes.layout import EPISODE, ReplayNames, file_of, real_folder, size_on_disk
+from pytest_evalharness.episodes.limits import DownloadLimits
+from pytest_evalharness.episodes.references import Reference, reference
+from pytest_evalharness.episodes.replays import decoded
+from pytest_evalharness.episodes.routes import Source
+from pytest_evalharness.episodes.transfer import Transfer
+from pytest_evalharness.errors import CredentialsRejected, EvalHarnessError, UsageError
+from pytest_evalharness.observatory.episodes import EpisodeCalls
+from pytest_evalharness.observatory.status import Status
+
+_BATCH = 50
+_OLD = 3 * 3600.0
+"""Seconds after its creation from which on nothing of an episode is late any more: games end within two hours."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
+_SAVE_EVERY = 1.0
+_SAVE_SHARE = 10.0
+"""The index is written when so many times the time has passed that it took to write."""
+_GLANCE = 0.2
+_INTERRUPTED = "it was interrupted; the next run goes on"
+
+
+class Watching(Protocol):
+    """Who is told how a download goes. Every method may be called from any thread."""
+
+    def found(self, count: int) -> None:
+        """So many episodes are going to be looked at."""
+
+    def bytes(self, count: int) -> None:
+        """So many bytes have come."""
+
+    def done(self, entry: Entry, *, skipped: bool) -> None:
+        """An episode is through; `skipped` says that all of it was there before."""
+
+    def remark(self, text: str) -> None:
+        """What every reader should know; harmless."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to fetch, and how.
+
+    Attributes:
+        categories: which artifacts.
+        force: whether what is there is fetched again.
+        replay: how replays are called.
+        limits: how much it may take.
+    """
+
+    categories: tuple[Category, ...] = tuple(Category)
+    force: bool = False
+    replay: ReplayNames = field(default_factory=ReplayNames)
+    limits: DownloadLimits = field(default_factory=DownloadLimits)
+
+
+class Download:
+    """Fetches episodes into the folder of an index, which whoever makes it has locked.
+
+    Args:
+        calls: the server.
+        source: says what there is and where.
+        transfer: brings it.
+        index: what is there.
+        wanted: what to fetch.
+        clock: waits for what is late.
+        stop: once set, it ends soon; what has come is kept.
+        watching: told how it goes.
+    """
+
+    def __init__(
+        self,
+        calls: EpisodeCalls,
+        source: Source,
+        transfer: Transfer,
+        index: Index,
+        wanted: Wanted,
+        *,
+        clock: Clock,
+        stop: threading.Event,
+        watching: Watching,
+    ) -> None:
+        self._calls = calls
+        self._source = source
+        self._transfer = transfer
+        self.index = index
+        self._wanted = wanted
+        self._clock = clock
+        self._stop = stop
+        self._watching = watching
+        self._saved_at, self._save_took = float("-inf"), 0.0
+
+    def run(self, episodes: Sequence[Reference], *, late_seconds: float) -> list[Entry]:
+        """Fetch what is missing of some episodes.
+
+        Args:
+            episodes: each once.
+            late_seconds: how long what is not there yet is waited for, counted from now for all of them at once.
+
+        Returns:
+            their entries, in the same order; the index is on disk.
+
+        Raises:
+            EvalHarnessError: the token does not count any more, or the folder is unsafe; what has come is kept.
+            KeyboardInterrupt: as it came; what has come is kept.
+        """
+        late = Deadline.after(self._clock, late_seconds)
+        entries = [self.index.entry(one.id, one.created_at) for one in episodes]
+        open_ones = []
+        for one, entry in zip(episodes, entries, strict=True):
+            if self._complete(one, entry):
+                self._watching.done(entry, skipped=True)
+            else:
+                open_ones.append((one, entry))
+        try:
+            with ThreadPoolExecutor(
+                self._wanted.limits.concurrency, thread_name_prefix="evalharness-episodes"
+            ) as pool:
+                try:
+                    self._all(pool, open_ones, late)
+                except BaseException:
+                    self._stop.set()
+                    raise
+        finally:
+            self._save(force=True)
+        return entries
+
+    def _complete(self, episode: Reference, entry: Entry) -> bool:
+        """Whether all that is wanted is there, by a look at the disk."""
+        return (
+            not self._wanted.force
+            and entry.settled
+            and entry.status == episode.status.value
+            and entry.asked >= set(self._wanted.categories)
+            and bool(entry.files)
+            and not entry.lost(self.index.root)
+            and size_on_disk(self.index.root, f"{entry.folder}/{EPISODE}") is not None
+        )
+
+    def _all(
+        self, pool: ThreadPoolExecutor, episodes: Sequence[tuple[Reference, Entry]], late: Deadline
+    ) -> None:
+        under_way: dict[Future[Entry], None] = {}
+        for start in range(0, len(episodes), _BATCH):
+            batch = episodes[start : start + _BATCH]
+            ready = self._prepared([one for one, _ in batch])
+            for (_, entry), one in zip(batch, ready, strict=True):
+                under_way[pool.submit(self._episode, one, entry, late)] = None
+            self._gather(under_way, down_to=_BATCH // 2)
+        self._gather(under_way, down_to=0)
+
+    def _prepared(self, episodes: Sequence[Reference]) -> list[Reference]:
+        over = [one for one in episodes if one.over and one.status.terminal]
+        self._source.prepare(over, self._wanted.categories)
+        sealed = self._calls.sealed([one.id for one in over])
+        return [one.as_sealed() if one.id in sealed else one for one in episodes]
+
+    def _gather(self, under_way: dict[Future[Entry], None], down_to: int) -> None:
+        while len(under_way) > down_to:
+            done, _ = wait(under_way, timeout=_GLANCE, return_when=FIRST_COMPLETED)
+            for each in done:
+                del under_way[each]
+                self._watching.done(each.result(), skipped=False)
+            if done:
+                self._save()
+
+    def _save(self, *, force: bool = False) -> None:
+        """Write the index, not so often that it takes a tenth of the time."""
+        began = self._clock.monotonic()
+        if force or began - self._saved_at >= max(_SAVE_EVERY, _SAVE_SHARE * self._save_took):
+            self.index.write(self._clock.now())
+            self._saved_at = self._clock.monotonic()
+            self._save_took = self._saved_at - began
+
+    # --- one episode, in a thread of its own
+
+    def _episode(self, episode: Reference, entry: Entry, late: Deadline) -> Entry:
+        if self._stop.is_set():
+            return entry
+        folder = real_folder(self.index.root, entry.folder)
+        try:
+            episode = self._whole(episode)
+            self._note(episode, entry, folder)
+            outcomes = self._fetched(episode, entry, folder, late)
+        except (CredentialsRejected, UsageError):
+            raise
+        except EvalHarnessError as problem:
+            known = {one.artifact for one in entry.files.values()}
+            outcomes = [
+                Outcome(
+                    file_of(Artifact(category), self._wanted.replay),
+                    Artifact(category),
+                    State.FAILED,
+                    problem.what,
+                )
+                for category in self._wanted.categories
+                if not category.per_seat and Artifact(category) not in known
+            ]
+        # A new dictionary: the index may be written by another thread at this moment.
+        entry.files = {**entry.files, **{one.path: one for one in outcomes}}
+        entry.asked = entry.asked | set(self._wanted.categories)
+        return entry
+
+    def _whole(self, episode: Reference) -> Reference:
+        """The episode with all that the server tells of it; lists tell less."""
+        if episode.whole:
+            return episode
+        row = self._calls.recorded(episode.id) if episode.recorded else self._calls.row(episode.id)
+        if row is None:
+            return replace(episode, whole=True)
+        found = reference(row)
+        return replace(found, sealed=episode.sealed, request_id=found.request_id or episode.request_id)
+
+    def _note(self, episode: Reference, entry: Entry, folder: Path) -> None:
+        entry.status = episode.status.value
+        entry.error_type = episode.error_type or ""
+        entry.request = episode.request_id or ""
+        entry.over = episode.over and episode.status.terminal
+        write_atomic(folder / EPISODE, readable_json(dict(episode.row)))
+
+    def _fetched(self, episode: Reference, entry: Entry, folder: Path, late: Deadline) -> list[Outcome]:
+        """The outcomes of all artifacts; what is not there yet is waited for as long as it may be late."""
+        outcomes: dict[Artifact, list[Outcome]] = {}
+        missing: dict[Artifact, Offer] = {}
+        categories, pause, last = tuple(self._wanted.categories), _FIRST_PAUSE, False
+        while True:
+            offers = self._source.offers(episode, categories)
+            for offer in offers:
+                if missing and offer.artifact not in missing:
+                    continue
+                found = self._artifact(offer, episode, entry, folder)
+                if found:
+                    outcomes[offer.artifact] = found
+            waiting = {one.artifact: one for one in offers if _open(outcomes.get(one.artifact))}
+            missing = {
+                artifact: one for artifact, one in waiting.items() if not missing or artifact in missing
+            }
+            if not missing or last or not self._worth_waiting(episode, late):
+                break
+            if self._clock.wait(min(pause, late.remaining), self._stop):
+                break
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            categories = tuple({artifact.category for artifact in missing})
+            last = episode.id in self._calls.sealed([episode.id])
+            episode = episode.as_sealed() if last else episode
+            self._source.prepare([episode], categories)
+        published = any(one.state is State.OK for found in outcomes.values() for one in found)
+        for artifact, offer in missing.items():
+            if artifact not in outcomes:
+                outcomes[artifact] = [self._absent(offer, episode, published=published)]
+        return [one for found in outcomes.values() for one in found]
+
+    def _worth_waiting(self, episode: Reference, late: Deadline) -> bool:
+        if episode.sealed or late.expired or not (episode.over and episode.status.terminal):
+            return False
+        return episode.created_at is None or self._clock.now() - episode.created_at < _OLD
+
+    def _artifact(self, offer: Offer, episode: Reference, entry: Entry, folder: Path) -> list[Outcome]:
+        """The files of an artifact; none where the server has no such thing by now."""
+        path = file_of(offer.artifact, self._wanted.replay)
+        if offer.state is not None:
+            return [Outcome(path, offer.artifact, offer.state, offer.reason, route=offer.route)]
+        kept = self._kept(offer, entry)
+        if kept or (offer.content is None and not offer.address):
+            return kept
+        if self._stop.is_set():
+            return [Outcome(path, offer.artifact, State.PENDING, _INTERRUPTED)]
+        found = self._transfer.fetch(
+            offer, folder, path, lambda: self._source.renewed(episode, offer.artifact)
+        )
+        if found is not None and found.state is State.OK and offer.artifact.category is Category.REPLAY:
+            limits = self._wanted.limits
+            return [found, decoded(found, folder, self._wanted.replay.decoded, limits.unpacked_bytes)]
+        return [] if found is None else [found]
+
+    def _kept(self, offer: Offer, entry: Entry) -> list[Outcome]:
+        """The files of an artifact that are there, whole; none if any is not."""
+        found = entry.of(offer.artifact)
+        if self._wanted.force or not found or any(one.state is not State.OK for one in found):
+            return []
+        if file_of(offer.artifact, self._wanted.replay) not in {one.path for one in found}:
+            return []
+        sound = all(size_on_disk(self.index.root, f"{entry.folder}/{one.path}") == one.size for one in found)
+        return found if sound and offer.size in {None, found[0].size} else []
+
+    def _absent(self, offer: Offer, episode: Reference, *, published: bool) -> Outcome:
+        """What it means that the server has no such thing: that it may still come, or that it never will."""
+        path = file_of(offer.artifact, self._wanted.replay)
+        told = Outcome(path, offer.artifact, State.NOT_PRODUCED, offer.reason, route=offer.route)
+        if self._stop.is_set():
+            return replace(told, state=State.PENDING, reason=_INTERRUPTED)
+        completed = episode.status is Status.COMPLETED
+        due = offer.artifact.category is Category.RESULTS or not published
+        if completed and due and not episode.sealed:
+            return replace(
+                told, state=State.PENDING, reason="the server has none yet; the same command asks again"
+            )
+        return told
+
+
+def _open(found: list[Outcome] | None) -> bool:
+    """Whether an artifact may still come."""
+    return found is None or any(one.state is State.PENDING for one in found)
