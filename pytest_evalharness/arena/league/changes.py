@@ -6,8 +6,9 @@ from collections.abc import Collection
 from dataclasses import replace
 from uuid import NAMESPACE_URL, uuid5
 
+from pytest_evalharness.arena.game.games import GAMES
 from pytest_evalharness.arena.game.scoring import Scoring
-from pytest_evalharness.arena.league.world import Coworld, Game, Membership, Version, World
+from pytest_evalharness.arena.league.world import Coworld, Game, Membership, Round, Version, World
 
 _RETIRED = "retired"
 
@@ -82,16 +83,15 @@ def rescored(world: World, scoring: Scoring, at: float) -> World:
     """
     latest = {round_.id for each in world.divisions if (round_ := world.latest_round(each)) is not None}
     rounds = tuple(
-        replace(round_, completed_at=at, games=tuple(_scored(game, scoring) for game in round_.games))
-        if round_.id in latest
-        else round_
+        replace(round_, completed_at=at, games=_scored(round_, scoring)) if round_.id in latest else round_
         for round_ in world.rounds
     )
     return replace(world, rounds=rounds)
 
 
-def _scored(game: Game, scoring: Scoring) -> Game:
-    return replace(game, results={**game.results, "scores": scoring.points(game.results)})
+def _scored(round_: Round, scoring: Scoring) -> tuple[Game, ...]:
+    hosted = GAMES[round_.division.league.coworld.name]
+    return tuple(replace(game, results=hosted.rescored(game.results, scoring)) for game in round_.games)
 
 
 def _newer(coworld: Coworld, version: str) -> Coworld:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from pytest_evalharness.arena.game.games import GAMES
+from pytest_evalharness.arena.game.hosted import RefusedConfigError
 from pytest_evalharness.arena.league.ids import Ids
 from pytest_evalharness.arena.league.records import Episode, Marks, Request
-from pytest_evalharness.arena.league.referee import VARIANTS, RefusedConfigError, effective_config
 from pytest_evalharness.arena.league.roster import (
     Pick,
     Target,
@@ -176,9 +177,10 @@ class Desk:
     def _plan(self, body: Mapping[str, Any], world: World) -> Plan:
         target = resolve_target(world, body)
         picks = resolve_roster(world, target, body)
-        overrides = {**VARIANTS[target.variant], **(body.get("game_config_overrides") or {})}
+        game = GAMES[target.coworld.name]
+        overrides = {**game.variant(target.variant).config, **(body.get("game_config_overrides") or {})}
         try:
-            config = effective_config(overrides)
+            config = game.effective_config(overrides)
         except RefusedConfigError as error:
             raise UnresolvableError(f"game_config_overrides: {error}") from error
         content = {
@@ -213,7 +215,7 @@ class Desk:
         # server may restart. So different arms may arrive in any order. Requests with the same roster and config
         # are counted as they arrive: two that differ only in their number of episodes swap games if they swap places.
         words = f"{self.seed}/{plan.digest}/{occurrence}/{index}"
-        given = -1 if request.marks.own_seeds else int(plan.config["seed"])
+        given = -1 if request.marks.own_seeds else int(plan.config.get("seed", -1))
         derived = int.from_bytes(hashlib.sha256(words.encode()).digest()[:4], "big") >> 1
         seats = seat_episode(plan.picks, index, Random(f"{words}/draw"))
         if request.marks.shuffled:

@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+from pytest_evalharness.arena.game.games import GAMES
+from pytest_evalharness.arena.game.hosted import Order, Played
 from pytest_evalharness.arena.game.scoring import Scoring
 from pytest_evalharness.arena.league.desk import Desk
 from pytest_evalharness.arena.league.records import PLAYER_ERROR, Episode, Request, State, policy_scores
-from pytest_evalharness.arena.league.referee import TICKS_PER_SECOND, Order, Played
 from pytest_evalharness.arena.league.store import Finished, Store
 from pytest_evalharness.arena.league.workers import Workers, WorkersGoneError
 from pytest_evalharness.base.clock import Clock
@@ -43,7 +44,7 @@ class Dispatcher:
         desk: where requests are.
         store: where ends of episodes are written before anybody sees them.
         workers: who plays.
-        pace: a game of T ticks lasts T/24/pace seconds; 0 for as long as it takes to compute.
+        pace: a game lasts as long as on the hosted service divided by this; 0 for as long as it takes to compute.
         clock: tells the time.
         scoring: how games are scored; those that an earlier server has finished keep the scores that they have.
         closed: whether new requests are to wait for now.
@@ -152,7 +153,9 @@ class Dispatcher:
             played, problem = await self._compute(episode)
             release()
             if played is not None and self._pace > 0:
-                over = started + played.ticks / TICKS_PER_SECOND / self._pace
+                request = episode.request
+                lasts = GAMES[request.coworld.name].seconds(request.config, played.ticks)
+                over = started + lasts / self._pace
                 await asyncio.sleep(max(0.0, over - self._clock.now()))
             await self._finish(episode, played, problem)
         finally:
@@ -244,6 +247,7 @@ def order_of(episode: Episode) -> Order:
     if episode.request.marks.own_seeds:  # a seed among them would be obeyed by the game itself
         overrides = {key: value for key, value in overrides.items() if key != "seed"}
     return Order(
+        game=episode.request.coworld.name,
         overrides=overrides,
         seats=[(version.player.name, version.build) for version in episode.seats],
         seed=episode.seed,

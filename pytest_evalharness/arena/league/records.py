@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -190,6 +190,12 @@ class Request:
         return max(
             (each.completed_at for each in self.episodes if each.completed_at is not None), default=None
         )
+
+
+def filler_seats(sides: Sequence[int], seats: Sequence[Version]) -> tuple[bool, ...]:
+    """Which seats are not credited: those of a side whose version has an earlier seat of that side."""
+    entrants = [(side, version.id) for side, version in zip(sides, seats, strict=True)]
+    return tuple(entrants.index(entrant) < seat for seat, entrant in enumerate(entrants))
 
 
 def policy_scores(seats: tuple[Version, ...], scores: list[float]) -> dict[str, float]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from pytest_evalharness.arena.game.games import GAMES
 from pytest_evalharness.arena.league.ids import is_bare
-from pytest_evalharness.arena.league.referee import SEATS
 from pytest_evalharness.arena.league.world import Coworld, Division, League, Version, World
 
 _LABEL = re.compile(r"(?P<name>[^:\s]+):v(?P<number>[1-9][0-9]{0,8})")
@@ -124,10 +124,11 @@ def resolve_roster(world: World, target: Target, body: Mapping[str, Any]) -> lis
         UnresolvableError: wrong length, bad slots, an unknown policy, an empty pool.
     """
     roster: Sequence[Mapping[str, Any]] = body["roster"]
-    if len(roster) != SEATS:
-        raise UnresolvableError(f"roster has {len(roster)} entries, but {target.variant} has {SEATS} seats")
+    seats = GAMES[target.coworld.name].seats
+    if len(roster) != seats:
+        raise UnresolvableError(f"roster has {len(roster)} entries, but {target.variant} has {seats} seats")
     slots = [int(entry.get("slot", -1)) for entry in roster]
-    _check_slots(slots)
+    _check_slots(slots, seats)
     picks = [
         _pick(world, target, entry["player"], slot, body) for entry, slot in zip(roster, slots, strict=True)
     ]
@@ -136,10 +137,10 @@ def resolve_roster(world: World, target: Target, body: Mapping[str, Any]) -> lis
     return picks
 
 
-def _check_slots(slots: Sequence[int]) -> None:
+def _check_slots(slots: Sequence[int], seats: int) -> None:
     for slot in slots:
-        if not -1 <= slot < SEATS:
-            raise UnresolvableError(f"slot {slot} is out of range: seats are 0 to {SEATS - 1}, -1 is any")
+        if not -1 <= slot < seats:
+            raise UnresolvableError(f"slot {slot} is out of range: seats are 0 to {seats - 1}, -1 is any")
     pinned = [slot for slot in slots if slot >= 0]
     twice = sorted({slot for slot in pinned if pinned.count(slot) > 1})
     if twice:

@@ -10,10 +10,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from pytest_evalharness.arena.game.games import GAMES
+from pytest_evalharness.arena.game.hosted import Order, Played
 from pytest_evalharness.arena.game.scoring import Scoring
-from pytest_evalharness.arena.league.founding import DAILY, PRIME, Founding
-from pytest_evalharness.arena.league.referee import SEATS, VARIANTS, Order, Played
-from pytest_evalharness.arena.league.world import Division, Game, Round, Standing, Version, World
+from pytest_evalharness.arena.league.founding import CREWRIFT, DAILY, Founding
+from pytest_evalharness.arena.league.records import filler_seats
+from pytest_evalharness.arena.league.world import (
+    Division,
+    Game,
+    League,
+    Player,
+    Round,
+    Standing,
+    Version,
+    World,
+)
 
 _HALF_A_DAY = 43_200.0
 _HOSTILE = "\x1b[31mzero\x1b[0m **win** <img src=x onerror=alert(1)> [free](http://127.0.0.1:9/)|@all"
@@ -27,7 +38,14 @@ class _Season:
     games: int
 
 
-_SEASONS = {DAILY: _Season(5, 60), PRIME: _Season(2, 24)}
+_SEASONS = {
+    "crewrift-daily": _Season(5, 60),
+    "crewrift-prime": _Season(2, 24),
+    "paint-arena-open": _Season(3, 42),
+    "capture-the-flag-ladder": _Season(2, 21),
+}
+"""By the league's slug."""
+_DAILY_ROUNDS = _SEASONS["crewrift-daily"].rounds
 
 
 @dataclass(frozen=True)
@@ -46,17 +64,25 @@ class GamePlan:
 def plan(founding: Founding, scoring: Scoring = Scoring.OUTCOME) -> list[GamePlan]:
     """The games of all completed rounds, in order, each to be scored so."""
     plans: list[GamePlan] = []
-    for league_id, season in _SEASONS.items():
-        division = founding.competition(league_id)
+    leagues = {league.slug: league for league in founding.leagues}
+    for slug, season in _SEASONS.items():
+        division = founding.competition(leagues[slug].id)
+        sides = _sides(leagues[slug])
         for number in range(1, season.rounds + 1):
             entrants = _entrants(founding, division, early=number <= season.rounds // 2)
             rng = Random(f"{founding.seed}/{division.id}/{number}/seating")
-            tables = _tables(entrants, season.games, rng)
+            tables = _tables(entrants, len(set(sides)), season.games, rng)
             plans.extend(
-                _game(founding, division, (number, index), seats, scoring)
-                for index, seats in enumerate(tables)
+                _game(founding, division, (number, index), tuple(captains[side] for side in sides), scoring)
+                for index, captains in enumerate(tables)
             )
     return plans
+
+
+def _sides(league: League) -> tuple[int, ...]:
+    """Whose side each seat is on in a league's games: its captain is cloned over all seats of its side."""
+    game = GAMES[league.coworld.name]
+    return game.sides(game.effective_config(game.variant(league.variant or "").config))
 
 
 def _entrants(founding: Founding, division: Division, *, early: bool) -> list[Version]:
@@ -72,15 +98,15 @@ def _entrants(founding: Founding, division: Division, *, early: bool) -> list[Ve
     return [before.get((version.policy_id, version.number), version) for version in champions]
 
 
-def _tables(entrants: Sequence[Version], games: int, rng: Random) -> list[tuple[Version, ...]]:
+def _tables(entrants: Sequence[Version], places: int, games: int, rng: Random) -> list[tuple[Version, ...]]:
     """Who sits at which table: everybody once before anybody again, nobody twice at one; none for too few."""
-    if len(entrants) < SEATS:
+    if len(entrants) < places:
         return []
     tables: list[tuple[Version, ...]] = []
     queue: list[Version] = []
     for _ in range(games):
         seats: list[Version] = []
-        while len(seats) < SEATS:
+        while len(seats) < places:
             guest = next((each for each in queue if each not in seats), None)
             if guest is None:
                 queue += rng.sample(entrants, len(entrants))
@@ -100,8 +126,10 @@ def _game(
 ) -> GamePlan:
     number, index = place
     digest = hashlib.sha256(f"{founding.seed}/{division.id}/{number}/{index}".encode()).digest()
+    game = GAMES[division.league.coworld.name]
     order = Order(
-        overrides=dict(VARIANTS[division.league.variant or ""]),
+        game=game.name,
+        overrides=dict(game.variant(division.league.variant or "").config),
         seats=[(version.player.key, version.build) for version in seats],
         seed=int.from_bytes(digest[:4], "big") >> 1,
         scoring=scoring,
@@ -130,7 +158,8 @@ def world(founding: Founding, plans: Sequence[GamePlan], played: Sequence[Played
         memberships=founding.memberships,
         rounds=_rounds(founding, plans, played),
     )
-    return _with_a_hostile_name(made, made.best_scores(founding.competition(DAILY)))
+    best = made.best_scores(founding.competition(DAILY))
+    return _with_a_hostile_name(made, founding.players_of[CREWRIFT], best)
 
 
 def _rounds(founding: Founding, plans: Sequence[GamePlan], played: Sequence[Played]) -> tuple[Round, ...]:
@@ -138,14 +167,14 @@ def _rounds(founding: Founding, plans: Sequence[GamePlan], played: Sequence[Play
     for each, outcome in zip(plans, played, strict=True):
         by_round.setdefault(each.round_id, []).append((each, outcome))
     rounds = [_completed(founding, games) for games in by_round.values()]
-    following = _SEASONS[DAILY].rounds + 1
+    following = _DAILY_ROUNDS + 1
     rounds.append(_unscored(founding, following, "failed", "the round's games could not be started"))
     rounds.append(_unscored(founding, following + 1, "running", None))
     return tuple(rounds)
 
 
 def _when(founding: Founding, number: int) -> float:
-    return founding.born - _HALF_A_DAY * (_SEASONS[DAILY].rounds + 2 - number) - 3600
+    return founding.born - _HALF_A_DAY * (_DAILY_ROUNDS + 2 - number) - 3600
 
 
 def _unscored(founding: Founding, number: int, status: str, error: str | None) -> Round:
@@ -178,9 +207,12 @@ def _completed(founding: Founding, games: Sequence[tuple[GamePlan, Played]]) -> 
 def _standings(founding: Founding, games: Sequence[tuple[GamePlan, Played]]) -> tuple[Standing, ...]:
     scores: dict[str, list[float]] = {}
     versions = {version.id: version for version in founding.versions}
+    sides = _sides(games[0][0].division.league)
     for each, outcome in games:
-        for version, score in zip(each.seats, outcome.results["scores"], strict=True):
-            scores.setdefault(version.id, []).append(float(score))
+        fillers = filler_seats(sides, each.seats)
+        for version, score, filler in zip(each.seats, outcome.results["scores"], fillers, strict=True):
+            if not filler:
+                scores.setdefault(version.id, []).append(float(score))
     means = {key: sum(each) / len(each) for key, each in scores.items()}
     order = sorted(means, key=lambda key: (-means[key], key))
     return tuple(
@@ -195,9 +227,9 @@ def _standings(founding: Founding, games: Sequence[tuple[GamePlan, Played]]) -> 
     )
 
 
-def _with_a_hostile_name(made: World, best: Mapping[str, float]) -> World:
-    """Give the weakest stranger a display name that tries to steer whatever prints it: real leagues have some."""
-    strangers = [player for player in made.players if player.owner.id != made.me.id and player.key != "rival"]
+def _with_a_hostile_name(made: World, players: Sequence[Player], best: Mapping[str, float]) -> World:
+    """Give the weakest stranger among these a display name that tries to steer whatever prints it: real leagues have some."""
+    strangers = [player for player in players if player.owner.id != made.me.id and player.key != "rival"]
     if not strangers:
         return made
     weakest = min(strangers, key=lambda player: (best.get(player.id, 0.0), player.id))

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_evalharness.arena.game.hosted import Played
 from pytest_evalharness.arena.league.records import Episode, Marks, Request, State
-from pytest_evalharness.arena.league.referee import Played
 from pytest_evalharness.arena.league.world import World
 from pytest_evalharness.base.database import Database
 

@@ -14,8 +14,8 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
+from pytest_evalharness.arena.game.hosted import Order, Played, Recorded
 from pytest_evalharness.arena.league import referee
-from pytest_evalharness.arena.league.referee import Order, Played, Recorded
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_evalharness.arena.game.games import GAMES
+from pytest_evalharness.arena.game.hosted import Recorded
 from pytest_evalharness.arena.league.records import State
-from pytest_evalharness.arena.league.referee import GONE_AT, TICKS_PER_SECOND, Recorded
 from pytest_evalharness.arena.wire.refusals import not_found
 from pytest_evalharness.arena.wire.seen import Seen
 from pytest_evalharness.base.clock import iso
@@ -45,7 +46,8 @@ def _process(seen: Seen, slot: int) -> dict[str, Any]:
         return {**_NEVER, "finished_at": None}
     if mishap is None or seen.ended_at is None:
         return {**_ENDED, "finished_at": _instant(seen.ended_at)}
-    without = max(0, (seen.ticks or 0) - GONE_AT) / TICKS_PER_SECOND
+    game = GAMES[seen.order.game]
+    without = game.seconds(seen.row["game_config"] or {}, max(0, (seen.ticks or 0) - game.gone_at))
     return {**_BROKE, "finished_at": _instant(seen.ended_at - without)}
 
 

@@ -147,18 +147,18 @@ def _bound(port: int) -> socket.socket:
 def _begin(options: Options, store: Store, workers: Workers, clock: Clock) -> Callable[[], World]:
     """Begin the world of this home; what is returned waits until it is there.
 
-    Its rounds are played the first time, and again if the game's cast or the way of scoring has changed.
+    Its rounds are played the first time, and again if a game's cast or the way of scoring has changed.
     """
     seed = store.remember("seed", str(options.seed))
     if seed != str(options.seed):
         raise CannotServeError(
             f"{options.home} was founded with --seed {seed}: use that seed, or another --home"
         )
-    cast = referee.cast()
-    founding = Founding(options.seed, cast, float(store.remember("born", repr(clock.now()))))
+    casts = referee.casts()
+    founding = Founding(options.seed, casts, float(store.remember("born", repr(clock.now()))))
     scoring = options.dialect.scoring
     plans = season.plan(founding, scoring)
-    known = store.round_games(hashlib.sha256(canonical_json([cast, scoring]).encode()).hexdigest())
+    known = store.round_games(hashlib.sha256(canonical_json([casts, scoring]).encode()).hexdigest())
     to_play = [plan for plan in plans if plan.id not in known]
     played = workers.play_all([plan.order for plan in to_play])
 

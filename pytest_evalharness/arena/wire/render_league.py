@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+from pytest_evalharness.arena.game.games import GAMES
 from pytest_evalharness.arena.league.world import (
     Coworld,
     Division,
@@ -34,6 +36,30 @@ def game(coworld: Coworld) -> shapes.GameShape:
         "coworld_id": coworld.id,
         "description": None,
         "created_at": iso(coworld.created_at),
+    }
+
+
+def manifest(coworld: Coworld) -> dict[str, Any]:
+    """What a game says of itself: its schemas, and the variants that it can be played in."""
+    hosted = GAMES.get(coworld.name)
+    return {
+        "name": coworld.name,
+        "version": coworld.version,
+        "game": {
+            "name": coworld.name,
+            "description": hosted.description if hosted else "It cannot be played here.",
+            "config_schema": hosted.config_schema() if hosted else {"type": "object"},
+            "results_schema": hosted.results_schema() if hosted else {"type": "object"},
+        },
+        "variants": [
+            {
+                "id": variant.id,
+                "name": variant.name,
+                "description": variant.description,
+                "game_config": dict(variant.config),
+            }
+            for variant in (hosted.variants if hosted else ())
+        ],
     }
 
 

@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import Any, Literal
 from uuid import NAMESPACE_URL, uuid5
 
-from pytest_evalharness.arena.league.records import Episode, Request, State, policy_scores
-from pytest_evalharness.arena.league.referee import SEATS, TICKS_PER_SECOND, effective_config
-from pytest_evalharness.arena.league.referee import VARIANTS as GAME_VARIANTS
+from pytest_evalharness.arena.game.games import GAMES
+from pytest_evalharness.arena.league.records import Episode, Request, State, filler_seats, policy_scores
 from pytest_evalharness.arena.league.world import Game, Round, User, Version
 from pytest_evalharness.arena.wire import shapes
 from pytest_evalharness.arena.wire.render_league import maybe_iso
@@ -20,8 +19,17 @@ View = Literal["progress", "results"]
 _CREDITS_PER_SEAT_MINUTE = 1.0
 
 
-def participants(seats: Sequence[Version]) -> list[shapes.ParticipantShape]:
-    """Who sits where."""
+def participants(
+    seats: Sequence[Version], game: str, config: Mapping[str, Any]
+) -> list[shapes.ParticipantShape]:
+    """Who sits where. In a game of teams all seats of an entrant but its first are fillers: it is credited once.
+
+    Args:
+        seats: the version in each seat.
+        game: the game's name.
+        config: the game's whole configuration, which says whose side each seat is on.
+    """
+    fillers = filler_seats(GAMES[game].sides(config), seats)
     return [
         {
             "position": position,
@@ -32,7 +40,7 @@ def participants(seats: Sequence[Version]) -> list[shapes.ParticipantShape]:
             "version": version.number,
             "player_id": version.player.id,
             "player_name": version.player.name,
-            "is_filler": False,
+            "is_filler": fillers[position],
         }
         for position, version in enumerate(seats)
     ]
@@ -71,10 +79,10 @@ def episode(each: Episode, me: User) -> shapes.EpisodeShape:
         "coworld_id": request.coworld.id,
         "coworld_version": each.coworld_version,
         "seed": each.seed,
-        "max_steps": request.config["maxTicks"],
+        "max_steps": GAMES[request.coworld.name].tick_limit(request.config),
         "status": each.state.value,
         "policy_version_ids": _versions(each.seats),
-        "participants": participants(each.seats),
+        "participants": participants(each.seats, request.coworld.name, request.config),
         "job_id": job_id(each.id) if dispatched else None,
         "episode_id": episode_uuid(each.id) if each.state is State.COMPLETED else None,
         "replay_url": None,
@@ -92,7 +100,8 @@ def episode(each: Episode, me: User) -> shapes.EpisodeShape:
 def round_episode(round_: Round, game: Game, machine: User) -> shapes.EpisodeShape:
     """An episode of a round: played long ago."""
     league = round_.division.league
-    config = effective_config(GAME_VARIANTS[league.variant or ""])
+    hosted = GAMES[league.coworld.name]
+    config = hosted.effective_config(hosted.variant(league.variant or "").config)
     return {
         "id": game.id,
         "requester_user_id": machine.id,
@@ -102,10 +111,10 @@ def round_episode(round_: Round, game: Game, machine: User) -> shapes.EpisodeSha
         "coworld_id": league.coworld.id,
         "coworld_version": league.coworld.version,
         "seed": game.seed,
-        "max_steps": config["maxTicks"],
+        "max_steps": hosted.tick_limit(config),
         "status": State.COMPLETED.value,
         "policy_version_ids": _versions(game.seats),
-        "participants": participants(game.seats),
+        "participants": participants(game.seats, hosted.name, config),
         "job_id": job_id(game.id),
         "episode_id": episode_uuid(game.id),
         "replay_url": None,
@@ -158,7 +167,7 @@ def bulk(each: Episode, view: View, *, published: bool) -> shapes.BulkEntry:
     }
     if view == "results":
         entry["scores"] = scores(each.scores)
-        entry["participants"] = participants(each.seats)
+        entry["participants"] = participants(each.seats, each.request.coworld.name, each.request.config)
         entry["replay_url"] = None
         entry["error"] = each.error
     return entry
@@ -199,7 +208,8 @@ def request_detail(request: Request, me: User) -> shapes.RequestDetail:
 
 def created(request: Request, me: User) -> shapes.Created:
     """The answer to a creation."""
-    most = episode_credits(request.config["maxTicks"]) * len(request.episodes)
+    limit = GAMES[request.coworld.name].tick_limit(request.config)
+    most = episode_credits(request, limit) * len(request.episodes)
     return {
         **request_detail(request, me),
         "requested": {
@@ -212,30 +222,18 @@ def created(request: Request, me: User) -> shapes.Created:
     }
 
 
-def episode_credits(ticks: int) -> float:
-    """What a game of so many ticks costs, in credits."""
-    return round(ticks / TICKS_PER_SECOND / 60 * SEATS * _CREDITS_PER_SEAT_MINUTE, 4)
-
-
-_PER_SEAT = (
-    "tasks",
-    "kills",
-    "imposter",
-    "crew",
-    "vote_players",
-    "vote_skip",
-    "vote_timeout",
-    "connect_timeout",
-    "disconnect_timeout",
-)
+def episode_credits(request: Request, ticks: int) -> float:
+    """What a game of a request costs that has so many ticks, in credits."""
+    game = GAMES[request.coworld.name]
+    return round(game.seconds(request.config, ticks) / 60 * game.seats * _CREDITS_PER_SEAT_MINUTE, 4)
 
 
 def episode_stats(seats: Sequence[Version], results: Mapping[str, Any], ticks: int) -> shapes.EpisodeStats:
     """An episode's numbers, from its results."""
     policy_stats: list[shapes.PolicyStats] = []
+    per_seat = {name: values for name, values in results.items() if _of_seats(name, values, len(seats))}
     for position, version in enumerate(seats):
-        metrics = {name: float(results[name][position]) for name in _PER_SEAT if name in results}
-        metrics["win"] = float(results["win"][position])
+        metrics = {name: float(values[position]) for name, values in per_seat.items()}
         reward = float(results["scores"][position])
         policy_stats.append(
             {
@@ -252,3 +250,13 @@ def episode_stats(seats: Sequence[Version], results: Mapping[str, Any], ticks: i
     numbers = {key: value for key, value in results.items() if isinstance(value, bool | int | float)}
     game_stats = {"ticks": float(ticks), **{key: float(value) for key, value in numbers.items()}}
     return {"game_stats": game_stats, "policy_stats": policy_stats, "steps": ticks}
+
+
+def _of_seats(name: str, values: Any, seats: int) -> bool:
+    """Whether this is a number, or a yes or no, of every seat beside its score."""
+    return (
+        name != "scores"
+        and isinstance(values, list)
+        and len(values) == seats
+        and all(isinstance(value, bool | int | float) for value in values)
+    )

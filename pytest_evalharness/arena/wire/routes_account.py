@@ -8,8 +8,6 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 
 from pytest_evalharness.arena.league.records import State
-from pytest_evalharness.arena.league.referee import VARIANTS as GAME_VARIANTS
-from pytest_evalharness.arena.league.referee import config_schema, results_schema
 from pytest_evalharness.arena.wire import render_league as render
 from pytest_evalharness.arena.wire import shapes
 from pytest_evalharness.arena.wire.house import House
@@ -62,7 +60,9 @@ def add_credits(api: APIRouter, house: House) -> None:
                     "experience_request_id": request.id,
                     "coworld": request.coworld.name,
                     "episodes": len(done),
-                    "compute_cost_credits": round(sum(episode_credits(each.ticks or 0) for each in done), 4),
+                    "compute_cost_credits": round(
+                        sum(episode_credits(request, each.ticks or 0) for each in done), 4
+                    ),
                     "last_activity_at": iso(request.completed_at or request.created_at),
                 }
             )
@@ -140,27 +140,13 @@ def _coworlds(api: APIRouter, house: House) -> None:
         found = next((each for each in house.now.coworlds if each.id == coworld_id), None)
         if found is None:
             raise not_found("Coworld")
-        playable = bool(found.variants)
-        manifest = {
-            "name": found.name,
-            "version": found.version,
-            "game": {
-                "name": found.name,
-                "config_schema": config_schema() if playable else {"type": "object"},
-                "results_schema": results_schema() if playable else {"type": "object"},
-            },
-            "variants": [
-                {"id": name, "name": name, "game_config": dict(GAME_VARIANTS[name])}
-                for name in found.variants
-            ],
-        }
         return JSONResponse(
             {
                 "id": found.id,
                 "name": found.name,
                 "version": found.version,
                 "canonical": True,
-                "manifest": manifest,
+                "manifest": render.manifest(found),
                 "created_at": iso(found.created_at),
             }
         )

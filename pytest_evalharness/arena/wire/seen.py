@@ -8,10 +8,10 @@ from typing import Any
 
 from fastapi import HTTPException
 
+from pytest_evalharness.arena.game.games import GAMES
+from pytest_evalharness.arena.game.hosted import Order, Recorded
 from pytest_evalharness.arena.league.dispatch import order_of
 from pytest_evalharness.arena.league.records import Episode, State
-from pytest_evalharness.arena.league.referee import VARIANTS as GAME_VARIANTS
-from pytest_evalharness.arena.league.referee import Order, Recorded
 from pytest_evalharness.arena.league.world import Game, Round, Version
 from pytest_evalharness.arena.wire import render_requests as render
 from pytest_evalharness.arena.wire import shapes
@@ -60,7 +60,9 @@ def of_request(house: House, each: Episode) -> Seen:
 
 def of_round(house: House, round_: Round, game: Game) -> Seen:
     """An episode of a round."""
-    variant = round_.division.league.variant or ""
+    league = round_.division.league
+    name = league.coworld.name
+    config = GAMES[name].variant(league.variant or "").config
     seats = [(version.player.key, version.build) for version in game.seats]
     return Seen(
         row=render.round_episode(round_, game, house.world.machine),
@@ -68,7 +70,7 @@ def of_round(house: House, round_: Round, game: Game) -> Seen:
         seats=game.seats,
         state=State.COMPLETED,
         ticks=game.ticks,
-        order=Order(GAME_VARIANTS[variant], seats, game.seed),
+        order=Order(name, config, seats, game.seed),
         results=lambda: game.results,
         ended_at=round_.completed_at,
         error=None,

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_evalharness.arena.game.games import GAMES
+from pytest_evalharness.arena.game.hosted import MISHAPS, Order
 from pytest_evalharness.arena.game.match import play
 from pytest_evalharness.arena.game.telemetry import COLOURS, archive, telemetry
-from pytest_evalharness.arena.league.referee import GONE_AT, MISHAPS, Order, record
 from pytest_evalharness.arena.league.referee import play as played
+from pytest_evalharness.arena.league.referee import record
 
 SEEDS = range(6)
 
@@ -53,12 +55,12 @@ def test_a_match_without_crashes_keeps_its_digest(forced, seated):
 @pytest.mark.parametrize("mishap", MISHAPS)
 def test_every_mishap_reaches_the_match(mishap):
     seats = [(f"p{seat}", "keeper-2") for seat in range(8)]
-    results = played(Order({}, seats, 7, mishaps=[(4, mishap)])).results
+    results = played(Order("crewrift", {}, seats, 7, mishaps=[(4, mishap)])).results
     for kind in ("connect", "disconnect"):
         flags = [int(kind == mishap and seat == 4) for seat in range(8)]
         assert results[f"{kind}_timeout"] == flags
     assert any(results["win"]) is (mishap == "crash")
-    assert GONE_AT == 1_000
+    assert GAMES["crewrift"].gone_at == 1_000
 
 
 # ---------------------------------------------------------------- telemetry
@@ -106,5 +108,5 @@ def test_an_upload_is_the_same_bytes_whenever_it_is_made(recorded):
 
 
 def test_the_record_of_a_match_has_an_upload_a_seat():
-    found = record(Order({"maxTicks": 2000}, [(f"p{seat}", "keeper-1") for seat in range(8)], 5))
+    found = record(Order("crewrift", {"maxTicks": 2000}, [(f"p{seat}", "keeper-1") for seat in range(8)], 5))
     assert len(found.uploads) == len(found.silent_uploads) == len(found.seat_logs) == 8

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
+from pytest_evalharness.arena.game.hosted import Played
 from pytest_evalharness.arena.league import season
 from pytest_evalharness.arena.league.desk import Desk
 from pytest_evalharness.arena.league.founding import Founding
-from pytest_evalharness.arena.league.referee import Played
 from pytest_evalharness.arena.league.store import Store
 
 CAST = [("keeper", [f"keeper-{n}" for n in range(1, 5)]), ("rival", ["rival-1", "rival-2", "rival-3"])] + [
@@ -35,7 +35,7 @@ def found():
     """Founds a world from a seed."""
 
     def founder(seed=2026, cast=CAST, born=1_800_000_000.0):
-        founding = Founding(seed, cast, born)
+        founding = Founding(seed, {"crewrift": cast}, born)
         plans = season.plan(founding)
         rng = random.Random(seed)
         return season.world(founding, plans, [_played(plan.order, rng) for plan in plans])

@@ -2,10 +2,10 @@ import asyncio
 
 import pytest
 
+from pytest_evalharness.arena.game.hosted import Played
 from pytest_evalharness.arena.league.desk import AlreadyOverError, KeyConflictError
 from pytest_evalharness.arena.league.founding import DAILY
 from pytest_evalharness.arena.league.records import Marks, State, policy_scores
-from pytest_evalharness.arena.league.referee import Played
 from pytest_evalharness.arena.league.roster import UnresolvableError
 from pytest_evalharness.arena.league.store import Finished
 

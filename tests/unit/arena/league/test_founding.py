@@ -86,7 +86,8 @@ def test_the_weakest_stranger_has_a_hostile_name(world):
 
 
 def _orders(born, players):
-    founding = Founding(3, [(f"p{n}", [f"p{n}-1", f"p{n}-2"]) for n in range(players)], born)
+    cast = [(f"p{n}", [f"p{n}-1", f"p{n}-2"]) for n in range(players)]
+    founding = Founding(3, {"crewrift": cast}, born)
     return [(plan.id, plan.order) for plan in season.plan(founding)]
 
 

@@ -1,0 +1,1 @@
+"""Capture the Flag: two sides of two seats, each held by one captain."""

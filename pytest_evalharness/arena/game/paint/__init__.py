@@ -1,0 +1,1 @@
+"""Paint Arena: two painters on one canvas, the larger share wins."""
