@@ -26,7 +26,11 @@
         ├── JournalUnavailable      the ledger cannot be read or written
         ├── ReportsMissing          a collected case never reported
         ├── NothingJudged           a case passed without looking at its evidence
-        └── ArtifactUnreadable      an episode's artifact that is not what it should be
+        ├── ArtifactUnreadable      an episode's artifact that is not what it should be
+        ├── EvidenceUnreadable      a file that is no evidence of logged calls
+        ├── NotEnoughEvidence       evidence without what an engine or an estimate needs
+        ├── BadPolicy               an engine returned no decision table
+        └── EvidenceContradicted    the checks inside a benchmark do not hold
 
 Every class has a stable code; `docs/reference/errors.md` has a paragraph for each.
 """
@@ -242,6 +246,30 @@ class ArtifactUnreadable(Untrustworthy):
     """An artifact of an episode is too large, damaged, or not what it should be."""
 
     code = "EVH251"
+
+
+class EvidenceUnreadable(Untrustworthy):
+    """A file is no evidence of logged calls, or was changed after it was built."""
+
+    code = "EVH301"
+
+
+class NotEnoughEvidence(Untrustworthy):
+    """Evidence lacks what an engine or an estimate needs."""
+
+    code = "EVH302"
+
+
+class BadPolicy(Untrustworthy, ValueError):
+    """An engine returned something that is no decision table."""
+
+    code = "EVH303"
+
+
+class EvidenceContradicted(Untrustworthy):
+    """A benchmark's own checks do not hold, so none of its numbers is shown as a result."""
+
+    code = "EVH304"
 
 
 def by_code(code: str) -> type[EvalHarnessError]:

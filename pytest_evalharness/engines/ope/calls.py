@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,19 @@ Ints = NDArray[np.int64]
 
 NONE = -1
 """In an array of positions: there is none (no next state, no move decided)."""
+
+
+class Turn(Protocol):
+    """A labelled turn of a call, as an evidence document's rows are."""
+
+    episode_id: str
+    t: int
+    state: str
+    move: str
+    reward: float
+    penalty: float
+    terminal: float
+    propensity: float | None
 
 
 class TerminalDiscount(StrEnum):
@@ -60,7 +73,7 @@ class Calls:
     @classmethod
     def from_rows(
         cls,
-        rows: Iterable[Mapping[str, Any]],
+        rows: Sequence[Turn],
         moves: Sequence[str],
         *,
         gamma: float = 1.0,
@@ -72,7 +85,7 @@ class Calls:
         could label leave gaps.
 
         Args:
-            rows: each with `episode_id`, `t`, `state`, `move`, `propensity`, and `reward`, `penalty`, `terminal` where not 0.
+            rows: of labelled turns.
             moves: the moves of the world, in its order.
             gamma: the discount of one turn, in [0, 1].
             terminal_discount: where a call's outcome stands in time.
@@ -82,27 +95,32 @@ class Calls:
         """
         if not 0.0 <= gamma <= 1.0:
             raise ValueError(f"a discount is between 0 and 1, not {gamma!r}")
-        column = _Columns({move: at for at, move in enumerate(moves)})
-        for row in rows:
-            column.add(row)
-        if not column.call:
+        if not rows:
             raise ValueError("there is no call")
-        call, turn = np.array(column.call, np.int64), np.array(column.turn, np.float64)
-        order = np.lexsort((turn, call))
-        call = call[order]
+        known = {move: at for at, move in enumerate(moves)}
+        call, ids = _coded(row.episode_id for row in rows)
+        state, states = _coded(row.state for row in rows)
+        move = np.array([known.get(row.move, NONE) for row in rows], np.int64)
+        propensity = np.array([row.propensity for row in rows], np.float64)  # None becomes nan
         arrival = gamma if terminal_discount is TerminalDiscount.ARRIVAL else 1.0
-        paid = np.array(column.reward) + arrival * np.array(column.terminal)
+        paid = np.array([row.reward - row.penalty + arrival * row.terminal for row in rows], np.float64)
+        _refuse(rows, move == NONE, lambda row: f"{row.move!r} is none of the world's moves")
+        unlikely = ~((propensity > 0.0) & (propensity <= 1.0))
+        _refuse(rows, unlikely, lambda row: f"a propensity is above 0 and at most 1, not {row.propensity!r}")
+        _refuse(rows, ~np.isfinite(paid), lambda _: "a reward that is no number")
+        order = np.lexsort((np.array([row.t for row in rows]), call))
+        call = call[order]
         return cls(
-            ids=tuple(column.ids),
-            states=tuple(column.states),
-            moves=tuple(moves),
-            call=call,
-            step=_steps(call),
-            state=np.array(column.state, np.int64)[order],
-            move=np.array(column.move, np.int64)[order],
-            reward=paid[order],
-            propensity=np.array(column.propensity, np.float64)[order],
-            gamma=gamma,
+            ids,
+            states,
+            tuple(moves),
+            call,
+            _steps(call),
+            state[order],
+            move[order],
+            paid[order],
+            propensity[order],
+            gamma,
         )
 
     def __len__(self) -> int:
@@ -166,35 +184,14 @@ def _steps(call: Ints) -> Ints:
     return np.arange(len(call)) - np.repeat(starts, lengths)
 
 
-class _Columns:
-    """Rows taken apart."""
+def _coded(names: Iterable[str]) -> tuple[Ints, tuple[str, ...]]:
+    """Names as positions in the order of their first appearance, and the names."""
+    known: dict[str, int] = {}
+    codes = np.array([known.setdefault(name, len(known)) for name in names], np.int64)
+    return codes, tuple(known)
 
-    def __init__(self, moves: Mapping[str, int]) -> None:
-        self._moves = moves
-        self.ids: dict[str, int] = {}
-        self.states: dict[str, int] = {}
-        self.call: list[int] = []
-        self.turn: list[float] = []
-        self.state: list[int] = []
-        self.move: list[int] = []
-        self.reward: list[float] = []
-        self.terminal: list[float] = []
-        self.propensity: list[float] = []
 
-    def add(self, row: Mapping[str, Any]) -> None:
-        name, move, propensity = str(row["episode_id"]), row["move"], row["propensity"]
-        where = f"call {name!r}, turn {row['t']!r}"
-        if move not in self._moves:
-            raise ValueError(f"{where}: {move!r} is none of the world's moves")
-        if propensity is None or not 0.0 < propensity <= 1.0:
-            raise ValueError(f"{where}: a propensity is above 0 and at most 1, not {propensity!r}")
-        paid, terminal = row.get("reward", 0.0) - row.get("penalty", 0.0), row.get("terminal", 0.0)
-        if not np.isfinite(paid) or not np.isfinite(terminal):
-            raise ValueError(f"{where}: a reward that is no number")
-        self.call.append(self.ids.setdefault(name, len(self.ids)))
-        self.turn.append(row["t"])
-        self.state.append(self.states.setdefault(row["state"], len(self.states)))
-        self.move.append(self._moves[move])
-        self.reward.append(paid)
-        self.terminal.append(terminal)
-        self.propensity.append(propensity)
+def _refuse(rows: Sequence[Turn], wrong: NDArray[np.bool_], why: Callable[[Turn], str]) -> None:
+    if wrong.any():
+        row = rows[int(wrong.argmax())]
+        raise ValueError(f"call {row.episode_id!r}, turn {row.t!r}: {why(row)}")

@@ -2,11 +2,13 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_evalharness.engines.evidence.rows import Row
 from pytest_evalharness.engines.ope.calls import Calls
 from pytest_evalharness.engines.ope.resampling import interval, simultaneous
 from pytest_evalharness.engines.ope.scoring import ESTIMATORS, score
@@ -41,6 +43,10 @@ def logs(draw, *, looping=True):
 
 TABLES = st.dictionaries(st.sampled_from(STATES), st.sampled_from(MOVES))
 GAMMA = st.sampled_from([1.0, 0.9, 0.0])
+
+
+def from_rows(told, moves, **more):
+    return Calls.from_rows(msgspec.convert(told, list[Row]), moves, **more)
 
 
 def by_call(rows):
@@ -92,7 +98,7 @@ def close(value):
 
 @given(logs(), TABLES, GAMMA)
 def test_importance_sampling_is_the_formula(rows, table, gamma):
-    calls = Calls.from_rows(rows, MOVES, gamma=gamma)
+    calls = from_rows(rows, MOVES, gamma=gamma)
     found = score(calls, {"it": Target.table(calls, table)}, resamples=0)["it"]
     expected, ess = plain(rows, table, gamma)
     assert {name: found.values[name] for name in expected} == {
@@ -156,7 +162,7 @@ def modelled(rows, table, gamma):
 @given(logs(looping=False), TABLES, GAMMA)
 @settings(deadline=None)
 def test_the_model_and_the_doubly_robust_estimate_are_the_formulas(rows, table, gamma):
-    calls = Calls.from_rows(rows, MOVES, gamma=gamma)
+    calls = from_rows(rows, MOVES, gamma=gamma)
     found = score(calls, {"it": Target.table(calls, table)}, resamples=0)["it"]
     dm, dr = modelled(rows, table, gamma)
     assert (found.values["dm"], found.values["dr"]) == (close(dm), close(dr))
@@ -164,7 +170,7 @@ def test_the_model_and_the_doubly_robust_estimate_are_the_formulas(rows, table, 
 
 @given(logs())
 def test_today_is_worth_the_mean_return(rows):
-    calls = Calls.from_rows(rows, MOVES)
+    calls = from_rows(rows, MOVES)
     today = score(calls, {"today": Target.today(calls)}, resamples=0)["today"]
     assert [today.values[name] for name in ESTIMATORS] == [close(float(calls.returns.mean()))] * len(
         ESTIMATORS
@@ -178,7 +184,7 @@ def test_the_order_of_calls_and_of_rows_changes_nothing(rows, table, random):
     random.shuffle(mixed)
     found = []
     for order in (rows, mixed):
-        calls = Calls.from_rows(order, MOVES)
+        calls = from_rows(order, MOVES)
         found.append(score(calls, {"it": Target.table(calls, table)}, resamples=0)["it"])
     assert found[1].values == {name: close(value) for name, value in found[0].values.items()}
     assert found[1].ess == close(found[0].ess)
@@ -189,7 +195,7 @@ def test_outcomes_in_another_unit_are_worth_as_much_more(rows, table, gamma, uni
     scaled = [{**row, **{k: unit * row[k] for k in ("reward", "penalty", "terminal")}} for row in rows]
     found = []
     for told in (rows, scaled):
-        calls = Calls.from_rows(told, MOVES, gamma=gamma)
+        calls = from_rows(told, MOVES, gamma=gamma)
         found.append(score(calls, {"it": Target.table(calls, table)}, resamples=0)["it"])
     assert found[1].values == {
         name: close(value if value is None else unit * value) for name, value in found[0].values.items()
@@ -201,14 +207,14 @@ def test_outcomes_in_another_unit_are_worth_as_much_more(rows, table, gamma, uni
 def test_a_move_that_nobody_makes_changes_nothing(rows, table, gamma):
     found = []
     for moves in (MOVES, [*MOVES, "sing"]):
-        calls = Calls.from_rows(rows, moves, gamma=gamma)
+        calls = from_rows(rows, moves, gamma=gamma)
         found.append(score(calls, {"it": Target.table(calls, table)}, resamples=0)["it"])
     assert found[1].values == {name: close(value) for name, value in found[0].values.items()}
 
 
 @given(logs(), TABLES, st.sampled_from([0.0, 0.25, 1.0]))
 def test_leaning_goes_from_today_to_the_table(rows, table, lean):
-    calls = Calls.from_rows(rows, MOVES)
+    calls = from_rows(rows, MOVES)
     ends = {"today": Target.today(calls), "table": Target.table(calls, table)}
     found = score(calls, {**ends, "lean": Target.table(calls, table, lean=lean)}, resamples=5)
     if lean in (0.0, 1.0):
@@ -222,7 +228,7 @@ def test_leaning_goes_from_today_to_the_table(rows, table, lean):
 @given(logs(), TABLES, st.integers(0, 3))
 @settings(deadline=None)
 def test_other_policies_beside_it_change_no_number(rows, table, seed):
-    calls = Calls.from_rows(rows, MOVES)
+    calls = from_rows(rows, MOVES)
     mine = Target.table(calls, table)
     alone = score(calls, {"it": mine}, resamples=7, seed=seed)["it"]
     beside = score(calls, {"random": Target.random(calls), "it": mine}, resamples=7, seed=seed)["it"]

@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
+from pytest_evalharness.engines.evidence.rows import Row
 from pytest_evalharness.engines.ope.calls import Calls, TerminalDiscount
 from pytest_evalharness.engines.ope.fqe import Evaluation
 from pytest_evalharness.engines.ope.importance import Weighted
@@ -46,11 +48,15 @@ GAMMAS = {"gamma=1": 1.0, "gamma=0.9": 0.9, "gamma=0.9,terminal_discount=last_tu
 NAMES = {"ess": "ess", "matched_calls": "matched"}
 
 
+def turns(told):
+    return msgspec.convert(told, list[Row])
+
+
 def log(name, *, key="gamma=1"):
     document = json.loads((GOLDEN / f"log_{name}.json").read_text())
     late = TerminalDiscount.LAST_TURN if "last_turn" in key else TerminalDiscount.ARRIVAL
     return Calls.from_rows(
-        document["transitions"], document["moves"], gamma=GAMMAS[key], terminal_discount=late
+        turns(document["transitions"]), document["moves"], gamma=GAMMAS[key], terminal_discount=late
     )
 
 
@@ -164,7 +170,7 @@ def rows(*calls, propensity=0.5):
 
 def test_a_table_whose_calls_never_end_has_no_modelled_value():
     looping = [("0:5:none", "wait"), ("0:5:none", "close")]
-    calls = Calls.from_rows(rows((looping, 100.0), (looping, 40.0)), ["wait", "close"])
+    calls = Calls.from_rows(turns(rows((looping, 100.0), (looping, 40.0))), ["wait", "close"])
     waits = Target.table(calls, {"0:5:none": "wait"})
     closes = Target.table(calls, {"0:5:none": "close"})
     found = score(calls, {"waits": waits, "closes": closes}, resamples=20)
@@ -183,7 +189,7 @@ def test_all_estimators_agree_and_are_wrong_where_the_agent_heard_what_the_state
     for move, won, games in keen + others:
         wins = round(games * won / 100)
         told += [([("0:5:none", move)], 100.0)] * wins + [([("0:5:none", move)], 0.0)] * (games - wins)
-    calls = Calls.from_rows(rows(*told), ["propose", "talk"])
+    calls = Calls.from_rows(turns(rows(*told)), ["propose", "talk"])
     found = score(
         calls,
         {"today": Target.today(calls), "propose": Target.table(calls, {"0:5:none": "propose"})},
@@ -206,9 +212,9 @@ def test_all_estimators_agree_and_are_wrong_where_the_agent_heard_what_the_state
     ],
 )
 def test_rows_that_cannot_be_weighed(row, message):
-    told = rows(([("0:5:none", "talk")], 1.0))
+    told = turns(rows(([("0:5:none", "talk")], 1.0)))
     with pytest.raises(ValueError, match=message):
-        Calls.from_rows([{**told[0], **row}], ["talk"])
+        Calls.from_rows([msgspec.structs.replace(told[0], **row)], ["talk"])
 
 
 def test_no_call_and_no_discount():
