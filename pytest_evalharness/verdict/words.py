@@ -212,6 +212,8 @@ class Reason(StrEnum):
     MISSING_STRICT = "missing_strict"
     NO_SPREAD = "no_spread"
     REPORT_ONLY = "report_only"
+    EFFECTIVE_N = "effective_n"
+    ESTIMATORS_DISAGREE = "estimators_disagree"
     # Worth knowing beside any verdict.
     WITHIN_MARGIN = "within_margin"
     CEILING = "ceiling"
@@ -219,6 +221,7 @@ class Reason(StrEnum):
     ONE_SEED = "one_seed"
     DRAWN_FIELD = "drawn_field"
     NATURAL_ROLES = "natural_roles"
+    DECLARED_AFTER = "declared_after"
     CRASHES = "crashes"
     ADVISER_SILENT = "adviser_silent"
     BUILDS_UNPROVEN = "builds_unproven"
@@ -274,6 +277,8 @@ _SENTENCES = {
     Reason.MISSING_STRICT: "the missing episodes at their worst would undo it, and the declared policy is strict",
     Reason.NO_SPREAD: "the metric is the same in every game of an arm, so no difference can be tested",
     Reason.REPORT_ONLY: "the bayes rule is report only: it never decides, so a claim needs another rule",
+    Reason.EFFECTIVE_N: "too few logged calls agree with the table: under 30 effective ones, or under 1 % of them",
+    Reason.ESTIMATORS_DISAGREE: "importance sampling says ahead, the fitted model does not",
     Reason.WITHIN_MARGIN: "the difference is real but smaller than the margin",
     Reason.CEILING: "both arms win almost always or almost never, so this eval cannot tell them apart",
     Reason.UNPLANNED_LOOK: "results were looked at before all were in, so the overlap rule decides for good",
@@ -283,6 +288,7 @@ _SENTENCES = {
     Reason.DRAWN_FIELD: "every game drew its opponents, so the arms met different fields: the difference may be theirs",
     Reason.NATURAL_ROLES: "roles were dealt and not forced: an arm that was imposter more often was so by chance, and a gap in one "
     "role may hide behind the other",
+    Reason.DECLARED_AFTER: "requests created elsewhere: the claim was declared after they were posted, so it is not registered in advance",
     Reason.CRASHES: "the tested policy's process broke while its games went on: they count as lost",
     Reason.ADVISER_SILENT: "the tested policy's adviser never decided anything: what was measured is the policy without it",
     Reason.HETEROGENEOUS: "the configurations disagree more than chance explains, so one pooled difference stands for unlike ones",
