@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED, ab_bisect
+from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED, ab_bisect, ab_judge
 from pytest_evalharness.cli.ab_flags import DEFAULTS, FLAGS, GROUPS, add, again, spelt
 from pytest_evalharness.cli.home import found, resolved
 from pytest_evalharness.errors import EvalHarnessError, UsageError
@@ -33,6 +33,7 @@ def add_to(commands: Any) -> None:
         "ab",
         help="did this edit help? candidate against baseline on a league, judged",
         usage="evalharness ab --candidate NAME:vN --baseline NAME:vN [options]\n       evalharness ab --explain RUN\n"
+        "       evalharness ab --judge-requests XREQ_CANDIDATE XREQ_BASELINE [--seat N] [--claim CLAIM]\n"
         "       evalharness ab --bisect-wedge RUN [--known-good NAME:vN] [--bisect-budget N] [--dry-run]",
         description="Candidate and baseline play the same live field, each in one seat of a forced role, at the same time; then it is judged "
         "whether the claim is met. It is the runner of `pytest evals/`, and the same question is played once: whoever asks it again, "
@@ -61,6 +62,7 @@ def add_to(commands: Any) -> None:
         metavar="RUN",
         help="print the runbook's success check of a run, point by point; posts nothing",
     )
+    ab_judge.add_to(ab)
     ab_bisect.add_to(ab)
     ab.set_defaults(run=run)
 
@@ -71,6 +73,7 @@ def run(parsed: argparse.Namespace) -> int:
         if parsed.bisect_wedge is not None:
             return ab_bisect.bisect(parsed)
         ab_bisect.refuse_without_run(parsed)
+        ab_judge.refuse_without_requests(parsed)
         return _ask(parsed) if parsed.explain is None else _explain(parsed)
     except EvalHarnessError as error:
         print(spelt(str(error)), file=sys.stderr)
@@ -93,15 +96,18 @@ def _ask(parsed: argparse.Namespace) -> int:
 
     settings, home = resolved(lambda key: getattr(parsed, key, None), DEFAULTS)
     session = LeagueSession(settings, home=home, run_id=new_run_id())
-    plan = single.plan_of(settings, session.identity)
-    name = single.case_name(plan)
-    session.plans[name] = plan
-    session.family = single.family_of(name, plan, settings["multiplicity"])
-    for line in unknown_variables(os.environ):
-        session.notice(line)
     end = OrderlyEnd()
     end.install()
     try:
+        if parsed.judge_requests is None:
+            plan = single.plan_of(settings, session.identity)
+        else:
+            plan = ab_judge.plan_of(session, parsed)
+        name = single.case_name(plan)
+        session.plans[name] = plan
+        session.family = single.family_of(name, plan, settings["multiplicity"])
+        for line in unknown_variables(os.environ):
+            session.notice(line)
         return (_preview if settings["dry_run"] else _play)(session, name, plan, parsed)
     finally:
         session.close()

@@ -115,6 +115,9 @@ def again(parsed: argparse.Namespace) -> str:
     from pytest_evalharness.report.github import command_line
 
     words = ["evalharness", "ab"]
+    for pair in parsed.judge_requests or ():
+        words += ["--judge-requests", *pair]
+    words += [] if parsed.seat is None else ["--seat", parsed.seat]
     for flag in FLAGS:
         given = getattr(parsed, flag.key)
         if given is None or flag.key == "fresh":

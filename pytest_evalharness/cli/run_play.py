@@ -117,7 +117,13 @@ def run_cancel(parsed: argparse.Namespace) -> int:
         with connected(run, home) as observatory:
             for one in open_ones:
                 for ended in cancel(ledger, observatory, one, session=_new_session()):
-                    goes_on += ended.fate in {Fate.GOES_ON, Fate.RUNS_OUT, Fate.UNKNOWN, Fate.IN_USE}
+                    goes_on += ended.fate in {
+                        Fate.GOES_ON,
+                        Fate.RUNS_OUT,
+                        Fate.UNKNOWN,
+                        Fate.IN_USE,
+                        Fate.NOT_OURS,
+                    }
                     request = f" {printable(ended.request_id)}" if ended.request_id else ""
                     why = f": {printable(ended.why, 300)}" if ended.why else ""
                     print(f"{one.name}: {ended.side}{request} {ended.fate}{why}")

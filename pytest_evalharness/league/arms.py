@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.blocks import BlockSpec, block_specs
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.raw_roster import Draw, words
@@ -44,8 +45,27 @@ class Seat:
 
 
 @dataclass(frozen=True)
+class AdoptedRequest:
+    """A request that somebody else created.
+
+    Attributes:
+        id: the server's name for it.
+        created_at: when, ISO; empty where the server does not tell.
+        ended: whether it had ended when it was first read.
+    """
+
+    id: str
+    created_at: str
+    ended: bool
+
+    def __str__(self) -> str:
+        when = f"of {printable(self.created_at)}, " if self.created_at else ""
+        return f"{printable(self.id)} ({when}{'ended' if self.ended else 'not ended'} when it was first read)"
+
+
+@dataclass(frozen=True)
 class Arm:
-    """One side of a comparison, ready to be posted.
+    """One side of a comparison, ready to be posted; or one that is judged by requests of somebody else.
 
     Attributes:
         side: `candidate` or `baseline`.
@@ -56,6 +76,7 @@ class Arm:
         ticks: each game's limit.
         body: what every request says, as one request for all games.
         blocks: the requests it is really cut into.
+        adopted: the same requests, where somebody else created them; empty for an arm of ours.
     """
 
     side: str
@@ -66,6 +87,7 @@ class Arm:
     ticks: int
     body: Mapping[str, Any]
     blocks: tuple[BlockSpec, ...]
+    adopted: tuple[AdoptedRequest, ...] = ()
 
     def bodies(self) -> list[dict[str, Any]]:
         """The bodies of its requests, in order."""
@@ -79,7 +101,9 @@ class Arm:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the journal and for the arm key."""
+        told = {"adopted": [asdict(one) for one in self.adopted]} if self.adopted else {}
         return {
+            **told,
             "label": self.label,
             "seats": [seat.to_json() for seat in self.seats],
             "tested_seat": self.tested_seat,
@@ -132,6 +156,7 @@ class Arm:
             data["ticks"],
             data["body"],
             tuple(BlockSpec(**block) for block in data["blocks"]),
+            tuple(AdoptedRequest(**one) for one in data.get("adopted", ())),
         )
 
 

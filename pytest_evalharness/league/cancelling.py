@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from pytest_evalharness.errors import ArmFailed, EvalHarnessError
 from pytest_evalharness.league.kept import Kept
+from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
 from pytest_evalharness.ledger.states import BlockState
@@ -32,6 +33,8 @@ class Fate(StrEnum):
     """Its POST was sent and its answer lost: whether it exists is not known."""
     IN_USE = "in use"
     """A live process is about to post it."""
+    NOT_OURS = "goes on: it was created elsewhere"
+    """Whoever created it may end it; it is not ours to end."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,10 @@ def cancel(ledger: Ledger, observatory: Observatory, kept: Kept, *, session: str
     """
     for side, key in kept.comparison.arms.items():
         for block in ledger.blocks(key):
+            if isinstance(kept.plan, ComparisonPlan) and kept.plan.adopted is not None:
+                if block.state is not BlockState.FINISHED:
+                    yield Ended(side, block.request_id or "", Fate.NOT_OURS)
+                continue
             if block.state in {
                 BlockState.PLANNED,
                 BlockState.POSTING,

@@ -77,7 +77,8 @@ class BlockDriver(threading.Thread):
     def _known_id(self) -> str:
         if self.lease.block.request_id is None:
             raise SubmissionUnknown(f"the journal has no request id for the {self.arm.side} arm")
-        self.context.guard.noted(self.lease.block.request_id, None, self._weight)
+        if not self.arm.adopted:  # what somebody else created is no cost of this run
+            self.context.guard.noted(self.lease.block.request_id, None, self._weight)
         self.say("resumed", request=self.lease.block.request_id)
         return self.lease.block.request_id
 

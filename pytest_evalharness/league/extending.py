@@ -132,6 +132,12 @@ def _extendable(kept: Kept, episodes: int) -> ComparisonPlan:
             not_done=NOTHING,
             next_step="declare more configurations, or more episodes in each, and run it with --eval-fresh",
         )
+    if kept.plan.adopted is not None:
+        raise UsageError(
+            f"{kept.name} judges requests that were created elsewhere: more games of them cannot be posted from here",
+            not_done=NOTHING,
+            next_step="create more requests of the same two arms, and name all of them: evalharness ab --judge-requests",
+        )
     if kept.cancelled:
         raise UsageError(
             f"{kept.name} was cancelled: it cannot be brought to an end any more",

@@ -12,6 +12,7 @@ from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import DeclarationChanged, EvalHarnessError, FieldUnavailable
+from pytest_evalharness.league.adopting import Adopter
 from pytest_evalharness.league.arms import CANDIDATE, SIDES, Arm, build_arm
 from pytest_evalharness.league.asked import asked_of, bodies_of, labels_of, specs_of, versions_of
 from pytest_evalharness.league.build_check import BuildCheck
@@ -49,6 +50,11 @@ class Freezer:
         account: whose token asks, as the server knows it; None where that is not known, so that nothing is answered
             from the ledger alone.
         sources: where to learn of builds beside the server; nowhere if left out.
+        stop: ends every wait.
+        on_wait: called between two looks, in the thread that waits.
+
+    Attributes:
+        adopter: takes up requests that somebody else created.
     """
 
     def __init__(
@@ -60,7 +66,12 @@ class Freezer:
         *,
         account: str | None = None,
         sources: BuildSources | None = None,
+        stop: threading.Event | None = None,
+        on_wait: Callable[[], None] = lambda: None,
     ) -> None:
+        self.adopter = Adopter(
+            ledger, connect, clock, run_id, stop=stop or threading.Event(), on_wait=on_wait
+        )
         self._ledger = ledger
         self._connect = connect
         self._clock = clock
@@ -80,6 +91,8 @@ class Freezer:
         Raises:
             EvalHarnessError: a name, a build or the field is not what it must be; nothing was submitted.
         """
+        if plan.adopted is not None:
+            return self.adopter.freeze(plan, case, self._check, self._proved, fresh=fresh)
         comparison = None if fresh else self._answered(plan)
         if comparison is not None:
             return frozen_of(comparison, comparison.frozen or {})
@@ -291,6 +304,8 @@ class Freezer:
         Raises:
             EvalHarnessError: as `freeze`.
         """
+        if plan.adopted is not None:
+            return self.adopter.preview(plan, self._check)
         policies = self._policies(plan)
         builds = self._check.of(
             plan, policies, self._proved(asked_of(plan, versions_of(policies))), preview=True

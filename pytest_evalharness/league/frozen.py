@@ -36,7 +36,15 @@ class Frozen:
     later: tuple[Frozen, ...] = ()
 
     def caveats(self, name: str = "") -> list[Finding]:
-        """What a reader must know of the builds beside a trustworthy verdict; `name` is that of the configuration."""
+        """What a reader must know of the builds and the claim beside a trustworthy verdict; `name` is the configuration's."""
+        return [*self._claimed_late(), *self._builds_caveat(name)]
+
+    def _claimed_late(self) -> list[Finding]:
+        found = [one for arm in self.arms.values() for one in arm.adopted]
+        told = f"{', '.join(map(str, found))}; declared from {self.roster.resolved_at} on"
+        return [Finding(Reason.DECLARED_AFTER, told)] if found else []
+
+    def _builds_caveat(self, name: str) -> list[Finding]:
         if self.builds is None or not (
             self.builds.unproven or self.builds.conclusion is Conclusion.NOT_VISIBLE
         ):

@@ -151,7 +151,10 @@ class Case:
             for side, counts in zip((CANDIDATE, BASELINE), counted, strict=True)
         ]
         told = None if scores[0] is None or scores[1] is None else (scores[0], scores[1])
-        return _Counted(candidate, baseline, turns_of(outcomes), told, tuple(counted))
+        # Arms that somebody else posted may have unlike numbers of games.
+        together = min(map(len, outcomes)) if self.plan.adopted is not None else None
+        turns = turns_of([arm[:together] for arm in outcomes])
+        return _Counted(candidate, baseline, turns, told, tuple(counted))
 
     @cached_property
     def _measured(self) -> tuple[Measures | None, tuple[Finding, ...]]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league import raw_roster
+from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.plan import DEFAULT_EPISODES, DEFAULT_TICKS, ComparisonPlan, declared, names
 from pytest_evalharness.league.seats import Role, layout
 from pytest_evalharness.settings import Settings
+from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.words import Rule
 
 _DECLARED = (
     "claim", "rule", "alpha", "margin", "target_lift", "pairing", "looks", "spending", "metric", "secondary",
@@ -30,19 +33,30 @@ class ArmRequest:
         seats: the seats that it pins, with their labels or version ids.
         drawn: the seats for which every game draws somebody.
         said: what a whole request body said beside its roster.
+        requests: the ids of requests that somebody else created, which are the arm; empty for one that is to be posted.
     """
 
     seats: tuple[tuple[int, str], ...]
     drawn: tuple[tuple[int, raw_roster.Draw], ...] = ()
     said: Mapping[str, Any] = field(default_factory=dict)
+    requests: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, seats: Any) -> ArmRequest:
+    def of(cls, seats: Any = None, *, request: str | Sequence[str] | None = None) -> ArmRequest:
         """An arm from seat → policy label, from a roster as the service takes it, or from a whole request body.
 
+        Args:
+            seats: one of those.
+            request: in their place, the id of a request that somebody else created, or the ids of several.
+
         Raises:
-            UsageError: no seat, something that is no seat number or no label, or a body that says what cannot be kept.
+            UsageError: no seat, something that is no seat number or no label, a body that says what cannot be kept, or both.
         """
+        if request is not None:
+            named = (request,) if isinstance(request, str) else tuple(request)
+            if seats is not None or not named or not all(isinstance(one, str) and one for one in named):
+                raise _wrong(f"an arm is its seats, or request='xreq_…' (or a list of them), not {request!r}")
+            return cls((), requests=named)
         if isinstance(seats, list | tuple) and seats and all(isinstance(one, Mapping) for one in seats):
             return cls._from_roster(seats, {})
         if isinstance(seats, Mapping) and "roster" in seats:
@@ -97,7 +111,7 @@ def comparison_plan(
     candidate: ArmRequest | Mapping[int, str],
     baseline: ArmRequest | Mapping[int, str],
     *,
-    seat: int,
+    seat: int | None,
     words: Mapping[str, Any],
     settings: Settings,
     server: str,
@@ -117,6 +131,8 @@ def comparison_plan(
         UsageError: a word that does not exist, a value that is wrong, or drawn seats without `drawn_field`.
     """
     _known(words, _FREE, "compare")
+    if seat is None:
+        raise _wrong("compare needs seat=N: the seat whose wins are compared")
     arms = [one if isinstance(one, ArmRequest) else ArmRequest.of(one) for one in (candidate, baseline)]
     if arms[0].said != arms[1].said and arms[0].said and arms[1].said:
         raise _wrong("the bodies of the two arms ask for different things beside their rosters")
@@ -132,6 +148,43 @@ def comparison_plan(
         key: words[key] for key in _DECLARED if key in words
     }
     return _plan(arms, {**arms[0].said, **arms[1].said, **words, "seat": seat}, said, settings, server)
+
+
+def adopted_of(candidate: Any, baseline: Any) -> dict[str, tuple[str, ...]] | None:
+    """The ids of the requests that two arms are, by side; None for arms that are to be posted.
+
+    Raises:
+        UsageError: one arm is a request of somebody else, and the other is to be posted.
+    """
+    found = [one.requests if isinstance(one, ArmRequest) else () for one in (candidate, baseline)]
+    if not any(found):
+        return None
+    if not all(found):
+        raise _wrong(
+            "one arm is a request that exists, and the other would be posted: they were not played at one time"
+        )
+    return dict(zip(SIDES, found, strict=True))
+
+
+def adopted_claim(words: Mapping[str, Any], settings: Settings) -> Declaration:
+    """What is claimed of two requests that somebody else created.
+
+    Args:
+        words: what a case says: what a declaration has.
+        settings: the run's settings.
+
+    Raises:
+        UsageError: a word that does not exist or means nothing here, or a value that is wrong.
+    """
+    _known(words, _DECLARED, "compare of requests that exist")
+    if words.get("rule") == Rule.GROUP_SEQUENTIAL or words.get("looks") or words.get("pairing"):
+        raise _wrong(
+            "looks and pairs are planned before games are played, and these requests exist: judge them under another rule"
+        )
+    try:
+        return declared({"min_fire_rate": settings["min_fire_rate"], **words}, None)
+    except (ValueError, TypeError) as problem:
+        raise _wrong(str(problem)) from None
 
 
 def arm_plan(
@@ -156,6 +209,10 @@ def arm_plan(
     """
     _known(words, _PLAYED, "single_arm")
     one = arm if isinstance(arm, ArmRequest) else ArmRequest.of(arm)
+    if one.requests:
+        raise _wrong(
+            "single_arm posts its arm; a request that exists is read by evalharness, or judged by compare"
+        )
     return _plan([one, one], {**one.said, **words, "seat": seat}, {}, settings, server)
 
 

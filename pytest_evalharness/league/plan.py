@@ -9,6 +9,7 @@ from typing import Any
 from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.episodes import metrics
 from pytest_evalharness.errors import UsageError
+from pytest_evalharness.league.adopted import Adopted
 from pytest_evalharness.league.raw_roster import Draw
 from pytest_evalharness.league.seats import NATURAL, SEATS, Layout, Role, layout
 from pytest_evalharness.settings import LARGEST_REQUEST, PARALLEL
@@ -40,6 +41,8 @@ class ComparisonPlan:
     With `aa` the arms are one build by design: nothing but the check for that is left out, and the run must tell no
     difference.
 
+    With `adopted` the arms are requests that somebody else created: what is asked of the games was read off them.
+
     Seats in `candidate_drawn` and `baseline_drawn` are filled by a draw in every game, so the arms face different fields. With
     `natural_roles` no role is forced: every game deals them.
     """
@@ -62,9 +65,10 @@ class ComparisonPlan:
     candidate_drawn: Mapping[int, Draw] = field(default_factory=dict)
     baseline_drawn: Mapping[int, Draw] = field(default_factory=dict)
     natural_roles: bool = False
+    adopted: Adopted | None = None
 
     def __post_init__(self) -> None:
-        whole("episodes", self.episodes, 1, LARGEST_REQUEST)
+        whole("episodes", self.episodes, 1, LARGEST_REQUEST if self.adopted is None else None)
         whole("ticks", self.ticks, 1)
         whole("top_n", self.top_n, 1, 100)
         if self.aa and not self.declaration.rule.decides:
@@ -99,9 +103,9 @@ class ComparisonPlan:
         for side, pins in (("candidate", self.candidate), ("baseline", self.baseline)):
             if self.tested_seat not in pins:
                 raise _bad(f"the {side} arm puts nobody into the tested seat {self.tested_seat}")
-            wrong = [seat for seat in pins if not 0 <= seat < SEATS]
+            wrong = [seat for seat in pins if not 0 <= seat < len(self.roles)]
             if wrong:
-                raise _bad(f"the {side} arm names seat {wrong[0]}; seats are 0 to {SEATS - 1}")
+                raise _bad(f"the {side} arm names seat {wrong[0]}; seats are 0 to {len(self.roles) - 1}")
             both = sorted(set(pins) & set(self.drawn(side)))
             if both:
                 raise _bad(f"the {side} arm both pins and draws seat {both[0]}")
@@ -125,6 +129,8 @@ class ComparisonPlan:
     @property
     def roles(self) -> tuple[str, ...]:
         """Each seat's role; `natural` where none is forced."""
+        if self.adopted is not None:
+            return self.adopted.roles
         return (NATURAL,) * SEATS if self.natural_roles else self.layout.roles
 
     @property
@@ -178,6 +184,7 @@ class ComparisonPlan:
         return {
             **({"aa": True} if self.aa else {}),
             **({"natural_roles": True} if self.natural_roles else {}),
+            **({"adopted": self.adopted.to_json()} if self.adopted is not None else {}),
             **{
                 key: {str(s): dict(one) for s, one in sorted(seats.items())}
                 for key, seats in drawn.items()
@@ -216,6 +223,7 @@ class ComparisonPlan:
                     if key in data
                 },
                 "opponents": tuple(data["opponents"]),
+                **({"adopted": Adopted.from_json(data["adopted"])} if "adopted" in data else {}),
                 "declaration": Declaration.from_json(data["declaration"]),
             }
         )

@@ -46,6 +46,7 @@ SOFTLY = (
     "the request was cancelled: no further game of it starts, and games that run are not stopped by that: they end by "
     "themselves or at the service's limit, 20 minutes by default"
 )
+NOT_OURS = "the request was created elsewhere and is not cancelled from here: it goes on at the server"
 STILL_RUNNING = "the request could not be cancelled and goes on: it is still running on the server"
 PUBLICATION = 120.0
 """Seconds after the last game in which results that are not there are only published late."""
@@ -246,7 +247,7 @@ class Poller:
         cancelled = self._cancel()
         error = OverBudget(
             over.what,
-            not_done=f"nothing was judged; {SOFTLY if cancelled else STILL_RUNNING} ({self.request_id})",
+            not_done=f"nothing was judged; {self._fate(cancelled=cancelled)} ({self.request_id})",
             next_step=over.next_step,
         )
         if cancelled:
@@ -265,11 +266,11 @@ class Poller:
         return not self.finished and any(one.status is Status.RUNNING for one in standing.episodes)
 
     def _goes_on(self, option: str) -> ArmStalled:
+        ends = "" if self.arm.adopted else ", or end it: evalharness runs cancel RUN"
         return ArmStalled(
             "",
             not_done="nothing was judged; the request is still running on the server and was not posted again",
-            next_step=f"run the same command again to go on waiting for the same request ({option} gives it longer), or end it: "
-            "evalharness runs cancel RUN",
+            next_step=f"run the same command again to go on waiting for the same request ({option} gives it longer){ends}",
         )
 
     def _give_up(self, why: str, told: ArmStalled) -> None:
@@ -291,21 +292,31 @@ class Poller:
         error = ArmStalled(
             f"the {side} arm ({self.request_id}) is wedged: {running} games running, none of {len(standing.episodes)} "
             f"finished in {span(ran)}; one of its seats hangs (seats {seats})",
-            not_done=f"nothing was judged; {SOFTLY if cancelled else STILL_RUNNING}",
+            not_done=f"nothing was judged; {self._fate(cancelled=cancelled)}",
             next_step="find the hanging seat: evalharness ab --bisect-wedge RUN --known-good NAME:vN (short games, --eval-ticks 1000), "
-            "then run with --eval-fresh",
+            f"then {'create the request anew' if self.arm.adopted else 'run with --eval-fresh'}",
         )
         if cancelled:
             self.lease.cancelled(error)
+        elif self.arm.adopted:
+            self.lease.abandon(error)  # whoever created it may end it: then what there is of it can be read
         else:
             # Not abandoned: going on with it would only wait for the hanging seat again.
             self.lease.fail(error)
         self.say("wedged", request=self.request_id, reason=error.what)
         raise error
 
+    def _fate(self, *, cancelled: bool) -> str:
+        """What becomes of the request at the server, for people."""
+        if self.arm.adopted:
+            return NOT_OURS
+        return SOFTLY if cancelled else STILL_RUNNING
+
     def _cancel(self) -> bool:
         """Whether the request was cancelled. What was just accepted may not be shown to a cancel either."""
         clock, observatory = self.context.clock, self.context.observatory
+        if self.arm.adopted:
+            return False  # it is for whoever created it to end it
         try:
             while (stopped := observatory.cancel(self.request_id)) is None:
                 if clock.now() - (self.lease.block.accepted_at or 0.0) > LAG:

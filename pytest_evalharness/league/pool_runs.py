@@ -230,7 +230,7 @@ def _evidence(members: Sequence[tuple[Kept, Part]]) -> Iterable[Evidence]:
     names: set[str] = set()
     for keys, made in found.items():
         name = _unused(_name(*made[0]), made[0][0].comparison.run_id, names)
-        for key in keys:
+        for key in (*keys, *_adopted(made[0][1])):
             if key in owner:
                 raise UsageError(
                     f"{name} and {owner[key]} share an arm: its games would be counted twice",
@@ -239,6 +239,12 @@ def _evidence(members: Sequence[tuple[Kept, Part]]) -> Iterable[Evidence]:
                 )
             owner[key] = name
         yield _read(name, made)
+
+
+def _adopted(part: Part) -> Iterator[str]:
+    """The requests of arms that somebody else created: several arms may be made of one."""
+    for arm in part.frozen.arms.values() if part.frozen is not None else ():
+        yield from (one.id for one in arm.adopted)
 
 
 def _name(kept: Kept, part: Part) -> str:

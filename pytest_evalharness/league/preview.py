@@ -14,7 +14,6 @@ from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.plan import TICKS_PER_SECOND, Budgets, ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.roster import Roster
-from pytest_evalharness.league.seats import SEATS
 from pytest_evalharness.ledger.families import Standing
 from pytest_evalharness.verdict.family_power import family_power
 from pytest_evalharness.verdict.metrics import words_of
@@ -91,23 +90,35 @@ def pool_lines(
 def _setting(plan: ComparisonPlan, planned: Frozen, budgets: Budgets) -> Iterator[str]:
     """Where the arms play, against whom, and for how long."""
     roster, arms = planned.roster, planned.arms
-    yield _arms(plan)
+    yield from [_arms(plan)] if plan.adopted is None else _adopted(arms)
     if planned.builds is not None:
         for line in planned.builds.summary():
             yield f"builds     {line}"
         for warning in planned.builds.warnings:
             yield f"warning    {printable(warning, 500)}"
-    yield (
-        f"field      {printable(roster.league)}, {printable(roster.division)}: {roster.live_players} live players, "
-        f"{roster.chosen}, as of {roster.resolved_at}"
-    )
-    for position in range(SEATS):
+    if plan.adopted is None:
+        yield (
+            f"field      {printable(roster.league)}, {printable(roster.division)}: {roster.live_players} live players, "
+            f"{roster.chosen}, as of {roster.resolved_at}"
+        )
+    for position in range(len(plan.roles)):
         yield f"seat {position}     {_seat(position, plan, roster, arms)}"
     yield (
         f"budgets    queue {span(budgets.queue)}, stall {span(budgets.stall)}, total {span(budgets.total)}; "
         "the last two from the first running game"
     )
-    yield _wall_clock(plan)
+    if plan.adopted is None:
+        yield _wall_clock(plan)
+
+
+def _adopted(arms: Mapping[str, Arm]) -> Iterator[str]:
+    """The requests of arms that somebody else posted."""
+    for side in SIDES:
+        told = ", ".join(
+            f"{one}: {block.episodes} games"
+            for one, block in zip(arms[side].adopted, arms[side].blocks, strict=True)
+        )
+        yield f"{side:<10} {told}"
 
 
 def _arms(plan: ComparisonPlan) -> str:
@@ -155,6 +166,8 @@ def _seat(position: int, plan: ComparisonPlan, roster: Roster, arms: Mapping[str
     if labels[0] != labels[1] or position == plan.tested_seat:
         tested = "  <- tested" if position == plan.tested_seat else ""
         return f"{role:<9} {labels[0]} against {labels[1]}{tested}"
+    if plan.adopted is not None:
+        return f"{role:<9} {labels[0]}"
     member = roster.seat(position, plan.tested_seat)
     score = "unscored" if member.score is None else f"best recent score {member.score:.3f}"
     who = (

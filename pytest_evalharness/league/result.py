@@ -78,6 +78,8 @@ class ABResult(Claimed[Judgement]):
             return self._larger_family()
         needed, asked = self.judgement.required_n.under(declared.rule), self.plan.episodes
         lift = self._lift
+        if self.plan.adopted is not None:
+            return f"more requests of the same two arms, named together with these ({needed or 'more'} games an arm for {lift})"
         if asked >= LARGEST_REQUEST or needed is None:
             return f"accept that {asked} games cannot tell; {lift} needs {needed or 'more'} an arm"
         return f"--eval-num {min(max(needed, asked), LARGEST_REQUEST)} asks again with more games ({needed} for {lift})"

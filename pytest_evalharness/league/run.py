@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import EvalHarnessError, JournalUnavailable
+from pytest_evalharness.league.adopting import Adopter
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Judged, Settled
 from pytest_evalharness.league.fields import FieldsPlan
@@ -120,8 +121,9 @@ class LeagueRun:
         self._events = events
         self._options = options
         self._freezer = Freezer(
-            ledger, connect, clock, options.run_id, account=options.account, sources=options.builds
-        )
+            ledger, connect, clock, options.run_id, account=options.account, sources=options.builds,
+            stop=stop, on_wait=on_wait,
+        )  # fmt: skip
         self._work = Work(
             ledger=ledger,
             connect=connect,
@@ -202,6 +204,11 @@ class LeagueRun:
 
     def _parts(self, case: str) -> list[Entry]:
         return [self._entries[_part(case, name)] for name in self._pools[case].names]
+
+    @property
+    def adopter(self) -> Adopter:
+        """Takes up requests that somebody else created."""
+        return self._freezer.adopter
 
     def policy(self, label: str, plan: ComparisonPlan) -> ResolvedPolicy:
         """One label as a version, seen from a plan's league."""

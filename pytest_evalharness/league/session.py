@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.observatory.client import Observatory
     from pytest_evalharness.observatory.embedded import EmbeddedServer
     from pytest_evalharness.report.model import CaseReport, Report
+    from pytest_evalharness.verdict.claim import Declaration
 
 AA_NOTICE = "this is an A/A run (--eval-aa): it tests the harness and judges no edit; a pass means that no difference was told"
 
@@ -255,6 +256,38 @@ class LeagueSession:
         for case, plan in self.plans.items():
             league.add(case, plan)
         return league
+
+    def adopt(
+        self, requests: Mapping[str, Sequence[str]], declaration: Declaration, *, seat: int | None
+    ) -> ComparisonPlan:
+        """The plan of a comparison of requests that somebody else created; nothing is posted for it.
+
+        Args:
+            requests: the ids, by side.
+            declaration: what is claimed of them now.
+            seat: the tested seat; None to find it.
+
+        Raises:
+            EvalHarnessError: as `Adopter.plan`.
+        """
+        from pytest_evalharness.league.adopting import Adopter
+
+        adopter = Adopter(
+            self.ledger,
+            lambda: self.observatory,
+            self.clock,
+            self.run_id,
+            stop=self._stop,
+            on_wait=self._waiting,
+        )
+        return adopter.plan(
+            requests,
+            declaration,
+            server=self.identity,
+            seat=seat,
+            aa=bool(self.settings["aa"]),
+            patience=float(self.settings["queue_budget"]),
+        )
 
     def _sources(self) -> BuildSources:
         """Where to learn of builds: the images that were named, and the repository of the folder we are in."""

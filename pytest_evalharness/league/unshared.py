@@ -11,7 +11,7 @@ from pytest_evalharness.league.seats import NATURAL
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.words import Reason
 
-NEVER_QUIET = frozenset({Reason.DRAWN_FIELD, Reason.NATURAL_ROLES})
+NEVER_QUIET = frozenset({Reason.DRAWN_FIELD, Reason.NATURAL_ROLES, Reason.DECLARED_AFTER})
 """What is told beside a claim that is met, too."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_evalharness.base.clock import Clock
@@ -99,8 +100,10 @@ class Work:
         """Work on blocks that nobody alive works on; a block of one arm and its like of the other at one time."""
         blocks = self.blocks(plan, frozen, look)
         ours = [block.block_id for side in blocks for block in blocks[side]]
-        for pair in zip(*blocks.values(), strict=True):
+        for pair in zip_longest(*blocks.values()):
             for side, block in zip(blocks, pair, strict=True):
+                if block is None:
+                    continue  # arms that somebody else posted may be cut into unlike numbers of requests
                 driver = self._drivers.get(block.block_id)
                 # A driver that ended without an error has lost its lease: whoever took it may have died since.
                 idle = driver is None or (not driver.is_alive() and driver.error is None)

@@ -16,6 +16,7 @@ from pytest_evalharness.ledger.extensions import Extensions
 from pytest_evalharness.ledger.families import Families, inherit
 from pytest_evalharness.ledger.keys import new_token, plan_key
 from pytest_evalharness.ledger.known import Known
+from pytest_evalharness.ledger.laying import lay
 from pytest_evalharness.ledger.leases import Lease
 from pytest_evalharness.ledger.looks import Looks, note
 from pytest_evalharness.ledger.ownership import Liveness, Owner, ProcessLiveness
@@ -255,7 +256,7 @@ class Ledger:
         with self._storage.transaction() as run:
             if _comparison(run, comparison_id).frozen is None:
                 for side, arm in arms.items():
-                    self._lay(run, arm)
+                    lay(self._access, run, arm)
                     run("INSERT INTO comparison_arms VALUES (?, ?, ?)", comparison_id, side, arm.arm_key)
                 sql = "UPDATE comparisons SET frozen_json = ? WHERE comparison_id = ?"
                 run(sql, dump(dict(frozen)), comparison_id)
@@ -289,7 +290,7 @@ class Ledger:
             done = frozen.get("extensions", [])
             if len(done) == number:
                 for side, arm in arms.items():
-                    self._lay(run, arm)
+                    lay(self._access, run, arm)
                     sql = "INSERT INTO comparison_arms VALUES (?, ?, ?)"
                     run(sql, comparison_id, extended_side(side, number), arm.arm_key)
                 told = dump({**frozen, "extensions": [*done, dict(extension)]})
@@ -299,31 +300,12 @@ class Ledger:
                 )
             return _comparison(run, comparison_id)
 
-    def _lay(self, run: Run, arm: ArmSpec) -> None:
-        now = self._access.clock.now()
-        sql = "INSERT INTO arms VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        if not run.changed(sql, arm.arm_key, arm.kind, dump(dict(arm.spec)), now):
-            return
-        for position, body in enumerate(arm.bodies):
-            run(
-                "INSERT INTO blocks (block_id, arm_key, position, state, token, idempotency_key, body_json, "
-                "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                f"{arm.arm_key}.{position}",
-                arm.arm_key,
-                position,
-                BlockState.PLANNED,
-                self._access.nonce(),
-                self._access.nonce(),
-                dump(dict(body)),
-                now,
-            )
-
     # ---------------------------------------------------------- arms and blocks
 
     def lay(self, arm: ArmSpec) -> list[Block]:
         """Lay down an arm that belongs to no comparison, if it is not there yet; its blocks."""
         with self._storage.transaction() as run:
-            self._lay(run, arm)
+            lay(self._access, run, arm)
         return self.blocks(arm.arm_key)
 
     def arm(self, arm_key: str) -> Arm:

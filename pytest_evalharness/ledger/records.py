@@ -23,12 +23,18 @@ class ArmSpec:
         spec: whatever the caller wants to read again, JSON.
         bodies: the request bodies, one POST each, in order.
         kind: what sort of work this is.
+        requests: the server's ids of these bodies, where somebody else has posted them; empty for what is to be posted.
     """
 
     arm_key: str
     spec: Mapping[str, Any]
     bodies: Sequence[Mapping[str, Any]]
     kind: str = "arm"
+    requests: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.requests and len(self.requests) != len(self.bodies):
+            raise ValueError(f"{len(self.bodies)} bodies cannot be {len(self.requests)} requests")
 
 
 @dataclass(frozen=True)

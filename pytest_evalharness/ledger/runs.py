@@ -64,6 +64,15 @@ class Runs:
         )
         return [row["comparison_id"] for row in rows]
 
+    def posted(self, request_id: str) -> str | None:
+        """The run whose case asked for a request that was posted from this ledger; empty where it belongs to no run.
+
+        Returns:
+            None if this ledger has not posted it.
+        """
+        rows = self._access.storage.read(_POSTED, request_id)
+        return str(rows[0]["run_id"] or "") if rows else None
+
 
 SINGLE_ARM = "single_arm"
 """The key by which the plan of an arm that is compared with nothing is known."""
@@ -73,3 +82,7 @@ OR comparison_id IN (SELECT comparison_id FROM verdicts WHERE run_id = ?))
 ORDER BY created_at, rowid
 """
 """What a run began, and what it read again."""
+_POSTED = """
+SELECT run_id FROM blocks LEFT JOIN comparison_arms USING (arm_key) LEFT JOIN comparisons USING (comparison_id)
+WHERE request_id = ? AND posted_at IS NOT NULL ORDER BY comparisons.created_at LIMIT 1
+"""

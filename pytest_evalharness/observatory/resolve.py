@@ -6,7 +6,7 @@ import difflib
 import re
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_evalharness.errors import AmbiguousPolicy, EvalHarnessError, UnknownPolicy
 from pytest_evalharness.observatory.calls import named
@@ -73,6 +73,25 @@ def resolve_policy(client: Observatory, label: str, *, live: Sequence[Membership
     if len(distinct) > 1:
         raise _ambiguous(wanted, distinct.values())
     return _resolved(client, next(iter(distinct.values())), live, owned=bool(owned))
+
+
+def seated_policy(client: Observatory, policy_version_id: str, label: str) -> ResolvedPolicy:
+    """A version that sits in a request already, wherever it may be seated now.
+
+    Args:
+        client: asks the server.
+        policy_version_id: its id.
+        label: what the request calls it: `name:vN`, or its id.
+
+    Raises:
+        EvalHarnessError: the server cannot be asked; see `Observatory`.
+    """
+    match = _LABEL.fullmatch(label)
+    name, version = (match["name"], int(match["version"])) if match else (label, 0)
+    mine = client.policy_versions(name, version) if match else []
+    found = next((one for one in mine if one.id.lower() == policy_version_id.lower()), None)
+    seated = found or PolicyVersion(id=policy_version_id, name=name, version=version)
+    return replace(_resolved(client, seated, [], owned=found is not None), label=label)
 
 
 def _by_id(client: Observatory, policy_version_id: str, live: Sequence[Membership]) -> ResolvedPolicy:

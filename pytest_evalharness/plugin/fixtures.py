@@ -141,10 +141,11 @@ def builds(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Prov
 
 
 @pytest.fixture
-def arm() -> Callable[[Any], ArmRequest]:
+def arm() -> Callable[..., ArmRequest]:
     """Describe an arm that marks cannot express: `arm({0: "keeper:v2", 4: "rival:v3"})`. Posts nothing yet.
 
-    It also takes a roster, or a whole request body, as the service takes them.
+    It also takes a roster, or a whole request body, as the service takes them; or `request="xreq_…"`, a request that somebody
+    else created.
     """
     from pytest_evalharness.league.layouts import ArmRequest
 
@@ -158,23 +159,30 @@ def compare(
     """Play two described arms at the same moment and judge them.
 
     `compare(arm({0: "keeper:v2"}), arm({0: "keeper:v1"}), seat=0, claim="better").require()`
+
+    Of two requests that somebody else created nothing is posted, and the seat is found in them:
+    `compare(arm(request="xreq_a"), arm(request="xreq_b"), claim="better").require()`
     """
-    from pytest_evalharness.league.layouts import comparison_plan
+    from pytest_evalharness.league.layouts import adopted_claim, adopted_of, comparison_plan
     from pytest_evalharness.league.unshared import NEVER_QUIET
 
     def play(
         candidate: ArmRequest | Mapping[int, str],
         baseline: ArmRequest | Mapping[int, str],
         *,
-        seat: int,
+        seat: int | None = None,
         **words: Any,
     ) -> ABResult | FieldsResult:
         run = evalharness_run
         progress.ensure(request.config)
         signals.ensure(request.config)
-        plan = comparison_plan(
-            candidate, baseline, seat=seat, words=words, settings=run.settings, server=run.identity
-        )
+        adopted = adopted_of(candidate, baseline)
+        if adopted is None:
+            plan = comparison_plan(
+                candidate, baseline, seat=seat, words=words, settings=run.settings, server=run.identity
+            )
+        else:
+            plan = run.adopt(adopted, adopted_claim(words, run.settings), seat=seat)
         name = f"{request.node.nodeid} compare {len(results_of(request.node)) + 1}"
         result = run.league.compare(name, plan)
         remember(request.node, result)

@@ -61,7 +61,7 @@ def checks(judged: Mapping[str, Any], builds: tuple[str, str] | None = None) -> 
     for reason in judged["reasons"]:
         if forbids_trust(reason["reason"]):
             failed.setdefault(reason["reason"], []).append(finding(reason))
-    known = _measured(judged)
+    known = _measured(judged) | _adopted(judged)
     if builds is not None and not judged.get("aa"):
         known["Builds"] = Check("Builds", *builds)
     told = []
@@ -86,6 +86,18 @@ def _unfailed(name: str, passed: str, judged: Mapping[str, Any], known: Check | 
     if name.lower() in _TOLD and name.lower() not in judged["verified"]:
         return [Check(name, "left out", "not verified")]
     return [Check(name, "passed", passed)]
+
+
+def _adopted(judged: Mapping[str, Any]) -> dict[str, Check]:
+    """What is not as ever where requests were created elsewhere: nobody stored a claim before, or froze a field."""
+    late = next((one for one in judged["reasons"] if one["reason"] == Reason.DECLARED_AFTER), None)
+    if late is None:
+        return {}
+    field = "both arms met the same opponents, as their requests place them"
+    return {
+        "Declaration": Check("Declaration", "noted", finding(late)),
+        "Field": Check("Field", "passed", field),
+    }
 
 
 def _measured(judged: Mapping[str, Any]) -> dict[str, Check]:

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from pytest_evalharness.base.clock import SystemClock
+from pytest_evalharness.cli import main
 from pytest_evalharness.episodes.results import SeatResults
 from pytest_evalharness.league.watch import ended
 from pytest_evalharness.observatory import Observatory, load_token
@@ -239,3 +240,92 @@ def test_its_schema_is_readable_by_a_client_that_has_the_token(arena):
     )
 
     assert answer.json()["openapi"].startswith("3.")
+
+
+# ---------------------------------------------- what it created, judged by us
+
+
+@pytest.fixture(scope="module")
+def created(run, ours):
+    """Creates requests with the real client: one policy in seat 0, and the same seven players in the others."""
+    division = ours.competition_division(DAILY).id
+    live = ours.memberships(league_id=DAILY, division_id=division, active_only=True)
+    rivals = list({one.player_id: one.policy_version.id for one in live if one.player_id}.values())
+    roles = [
+        {"role": role} for role in ["crew", "crew", "imposter", "imposter", "crew", "crew", "crew", "crew"]
+    ]
+
+    def create(policy, *, seats=None, games=6, **config):
+        players = seats or [policy, *[one for one in rivals if one != policy][:7]]
+        roster = [{"player": {"policy_ref": one}, "slot": at} for at, one in enumerate(players)]
+        body = {
+            "target": {"league_id": DAILY},
+            "roster": roster,
+            "num_episodes": games,
+            "game_config_overrides": {
+                "maxTicks": 2000, "imposterCount": 2, "autoImposterCount": False, "slots": roles, **config,
+            },
+        }  # fmt: skip
+        made = run(
+            "xp-request", "create", "-", "--title", f"by hand: {policy}", "--json", text=json.dumps(body)
+        )
+        return json.loads(made)["id"]
+
+    create.rivals = rivals
+    return create
+
+
+@pytest.fixture
+def judge(arena, tmp_path, monkeypatch, capfd):
+    """`evalharness ab --judge-requests`, as somebody types it beside the real client."""
+    for name in [one for one in os.environ if one.startswith("EVALHARNESS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("SOFTMAX_CONFIG_DIR", arena["credentials"])
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        capfd.readouterr()
+        code = main(["ab", "--server", arena["api"], "--judge-requests", *words])
+        told = capfd.readouterr()
+        return code, told.out, told.err
+
+    return call
+
+
+def posts(ours):
+    return len(ours.find_experience_requests("by hand", 0.0))
+
+
+def test_requests_of_the_real_client_are_judged_and_nothing_is_posted(created, judge, ours, tmp_path):
+    requests = created("keeper:v2"), created("keeper:v1")
+    before = posts(ours)
+
+    code, out, err = judge(*requests, "--claim=not_worse", "--unproven-builds=allow")
+    assert code in {0, 10}, out + err
+    assert all(one in out for one in requests)
+    assert "requests created elsewhere: the claim was declared after they were posted" in out
+    assert "seats verified" in out
+    assert "keeper:v2" in out
+    assert posts(ours) == before
+
+    [result] = json.loads(next(tmp_path.glob(".evalharness/runs/*/results.json")).read_text())["cases"][0][
+        "results"
+    ]
+    assert result["plan"]["tested_seat"] == 0
+    assert result["plan"]["adopted"]["requests"] == {"candidate": [requests[0]], "baseline": [requests[1]]}
+    assert [result["judgement"][side]["finished"] for side in ("candidate", "baseline")] == [6, 6]
+    row = ours.experience_request(requests[0])
+    told = [SeatResults(ours.episode_results(one.id)).won(0) for one in row.episodes]
+    assert result["judgement"]["candidate"]["wins"] == sum(told)
+
+    again, out, _ = judge(*requests, "--claim=not_worse", "--unproven-builds=allow")
+    assert again == code
+    changed, _, err = judge(*requests, "--claim=better", "--unproven-builds=allow")
+    assert changed == 11
+    assert "seen under another declaration" in err + _
+    assert main(["runs", "export", result_run(tmp_path), "-o", str(tmp_path / "evidence.json")]) == 0
+    assert main(["runs", "verify", str(tmp_path / "evidence.json")]) == 0
+
+
+def result_run(folder):
+    return next(folder.glob(".evalharness/runs/*/results.json")).parent.name
