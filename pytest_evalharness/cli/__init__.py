@@ -25,7 +25,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """The command line of every subcommand."""
-    from pytest_evalharness.cli import ab, arena, calibrate, demo, pool, power, runs
+    from pytest_evalharness.cli import ab, arena, calibrate, demo, episodes, pool, power, runs
 
     parser = Parser(
         prog="evalharness",
@@ -42,6 +42,7 @@ def build_parser() -> Parser:
     calibrate.add_to(commands)
     runs.add_to(commands)
     pool.add_to(commands)
+    episodes.add_to(commands)
     return parser
 
 

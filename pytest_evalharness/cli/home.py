@@ -112,6 +112,31 @@ def connected(run: RunRecord, home: Path, *, stop: threading.Event | None = None
     Raises:
         EvalHarnessError: it does not answer, or there are no credentials.
     """
+    with connected_to(run.server, home, run.info.get("settings", {}), stop=stop) as observatory:
+        yield observatory
+
+
+@contextmanager
+def connected_to(
+    server: str,
+    home: Path,
+    asked: Mapping[str, Any],
+    *,
+    stop: threading.Event | None = None,
+    on_remark: Callable[[str], None] = lambda _: None,
+) -> Iterator[Observatory]:
+    """A server; see `connected`.
+
+    Args:
+        server: its root, or `embedded:SEED`.
+        home: where an embedded league keeps its state.
+        asked: settings by key, of which those of an embedded league count.
+        stop: once set, no call waits any longer.
+        on_remark: told what every reader should know, such as a list that the server may have cut.
+
+    Raises:
+        EvalHarnessError: it does not answer, or there are no credentials.
+    """
     import random
 
     from pytest_evalharness.base.clock import SystemClock
@@ -121,13 +146,12 @@ def connected(run: RunRecord, home: Path, *, stop: threading.Event | None = None
     from pytest_evalharness.report.progress import TURN
 
     clock, started = SystemClock(), None
-    root, environment = run.server, dict(os.environ)
+    root, environment = server, dict(os.environ)
     try:
-        kind, _, seed = run.server.partition(":")
+        kind, _, seed = server.partition(":")
         if kind == EMBEDDED:
             root = serving(home / "arena", clock) or ""
             if not root:
-                asked = run.info.get("settings", {})
                 started = EmbeddedServer(
                     home,
                     seed=int(seed),
@@ -140,7 +164,9 @@ def connected(run: RunRecord, home: Path, *, stop: threading.Event | None = None
             # The embedded server has its own token; one meant for a hosted league must not be sent to it.
             environment = {"SOFTMAX_CONFIG_DIR": str(home / "arena" / "credentials")}
         token = load_token(root, environ=environment, clock=clock)
-        with Observatory(root, token, clock=clock, rng=random.Random(), stop=stop) as observatory:
+        with Observatory(
+            root, token, clock=clock, rng=random.Random(), stop=stop, on_remark=on_remark
+        ) as observatory:
             observatory.learn()
             yield observatory
     finally:

@@ -104,6 +104,11 @@ class Download:
         self._watching = watching
         self._saved_at, self._save_took = float("-inf"), 0.0
 
+    @property
+    def late_seconds(self) -> float:
+        """How long what is not there yet may be waited for."""
+        return self._wanted.limits.late_seconds
+
     def run(self, episodes: Sequence[Reference], *, late_seconds: float) -> list[Entry]:
         """Fetch what is missing of some episodes.
 
