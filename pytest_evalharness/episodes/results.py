@@ -12,7 +12,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from pytest_evalharness.episodes.untrusted import MIB, MOST_SEATS, number, object_of, whole
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.episodes.untrusted import MIB, MOST_SEATS, number, object_of, text, whole
 
 LARGEST = 64 * MIB
 """What the service itself publishes at most."""
@@ -22,6 +23,8 @@ _OTHER_SPELLINGS = {"vote_timeouts": "vote_timeout"}
 """As the runbook writes it → as the game does."""
 _OUTCOMES = frozenset({0.0, 1.0, 3.0})
 _ROLES = ("crew", "imposter")
+_LONGEST_ROLE = 40
+_LONGEST_KEY = 80
 
 
 def _win(value: Any) -> bool | None:
@@ -40,9 +43,12 @@ _PER_SEAT: Mapping[str, Callable[[Any], Any]] = {
     "win": _win,
     "imposter": _flag,
     "crew": _flag,
+    "roles": lambda value: text(value, _LONGEST_ROLE),
     **dict.fromkeys(_COUNTERS, lambda value: whole(value, 0)),
 }
 """Key → how an entry is read; None is malformed. Names are left out because players choose them."""
+_MOST_OWN_KEYS = 64
+"""Lists of a game's own that are kept, at most."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,8 @@ class Read:
     """A `results.json` as it was read.
 
     Attributes:
-        kept: plain data: the well-formed lists, and `ticks` where the game tells its length.
+        kept: plain data: the well-formed lists, and `ticks` where the game tells its length. A game's own lists are among them
+            if they hold a number a seat.
         malformed: keys that are not as they should be.
     """
 
@@ -71,12 +78,27 @@ def read_results(data: bytes | Mapping[str, Any]) -> Read:
         name = _OTHER_SPELLINGS.get(key, key)
         if (name != key and name in told) or (name not in _PER_SEAT and name != "ticks"):
             continue
+        if name == "roles" and not isinstance(value, list):
+            continue  # one role for everybody says nothing of a seat
         entries = whole(value, 0) if name == "ticks" else _list(value, _PER_SEAT[name])
         if entries is None:
             malformed.append(key)
         else:
             kept[name] = entries
-    return Read(kept, tuple(malformed))
+    return Read({**kept, **_own_lists(told, len(kept.get("scores", ())))}, tuple(malformed))
+
+
+def _own_lists(told: Mapping[str, Any], seats: int) -> dict[str, Any]:
+    """The lists of numbers that only this game has, one a seat; nobody knows what else they should be, so none is malformed."""
+    own: dict[str, Any] = {}
+    for key, value in told.items():
+        known = key in _PER_SEAT or key in _OTHER_SPELLINGS
+        if known or not isinstance(value, list) or not value or len(value) != seats:
+            continue
+        entries = _list(value, lambda one: one if isinstance(one, bool) else number(one))
+        if entries is not None and len(own) < _MOST_OWN_KEYS:
+            own[printable(key, _LONGEST_KEY)] = entries
+    return own
 
 
 def _list(value: Any, entry: Callable[[Any], Any]) -> list[Any] | None:
@@ -91,9 +113,14 @@ class SeatResults:
     """What is read off results seat by seat. Whatever is not there, or makes no sense, is nothing.
 
     What is asked of every seat again and again is read once.
+
+    Attributes:
+        told: the results as they were kept.
+        own_scale: whether the scores are on a scale of the game's own, of which no regime is known.
     """
 
     told: Mapping[str, Any]
+    own_scale: bool = False
 
     def _entry(self, key: str, seat: int) -> Any:
         values = self.told.get(key)
@@ -114,7 +141,8 @@ class SeatResults:
 
     def role(self, seat: int) -> str | None:
         """The role a seat really played; None where the results name none, or both."""
-        return self._roles.get(seat)
+        named = self._entry("roles", seat)
+        return self._roles.get(seat) or (named if isinstance(named, str) and named else None)
 
     @cached_property
     def _roles(self) -> Mapping[int, str]:
@@ -145,7 +173,7 @@ class SeatResults:
     @cached_property
     def regimes(self) -> frozenset[ScoreRegime]:
         """The regimes that its scores can be of; see `regimes_of`."""
-        return regimes_of(self)
+        return ANY if self.own_scale else regimes_of(self)
 
 
 class ScoreRegime(StrEnum):

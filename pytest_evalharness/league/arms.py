@@ -11,7 +11,6 @@ from pytest_evalharness.league.blocks import BlockSpec, block_specs
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.raw_roster import Draw, words
 from pytest_evalharness.league.roster import Member, Roster
-from pytest_evalharness.league.seats import SEATS
 from pytest_evalharness.ledger.keys import digest
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ class Seat:
     Attributes:
         policy_version_id: the version; empty where every game draws one.
         draw: the selector that draws it; None for a version that is pinned.
+        captain: the first seat of its side, where that is another one: the side's policy is cloned over its seats, and the service
+            may mark the clones as fillers. None for a seat that plays for itself, or leads its side.
     """
 
     position: int
@@ -37,11 +38,18 @@ class Seat:
     label: str
     role: str
     draw: Draw | None = None
+    captain: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data. A pinned seat does not mention draws, as ever."""
-        told = asdict(self)
-        return told if self.draw is not None else {key: one for key, one in told.items() if key != "draw"}
+        """Plain data. A pinned seat does not mention draws, and one that is no clone no captain, as ever."""
+        return {
+            key: one for key, one in asdict(self).items() if one is not None or key not in {"draw", "captain"}
+        }
+
+    @property
+    def led_by(self) -> int:
+        """The first seat of its side."""
+        return self.position if self.captain is None else self.captain
 
 
 @dataclass(frozen=True)
@@ -130,10 +138,11 @@ class Arm:
             pinned: the seats that the arm fills itself.
             episodes: games, in one request.
         """
+        others = [one for one in dict.fromkeys(seat.led_by for seat in self.seats) if one != self.tested_seat]
         seats = tuple(
             seat
             if seat.position in pinned or seat.draw is not None
-            else _seated(seat, roster.seat(seat.position, self.tested_seat))
+            else _seated(seat, roster.opponents[others.index(seat.led_by)])
             for seat in self.seats
         )
         body = {
@@ -174,7 +183,7 @@ def build_arm(
     """
     pins, drawn, roles = plan.pins(side), plan.drawn(side), plan.roles
     seats = []
-    for position in range(SEATS):
+    for position in range(plan.game.seats):
         role = str(roles[position])
         if position in drawn:
             seats.append(Seat(position, "", words(drawn[position]), role, dict(drawn[position])))
@@ -182,9 +191,10 @@ def build_arm(
         if position in pins:
             version, label = policies[pins[position]].policy_version_id, policies[pins[position]].label
         else:
-            member = roster.seat(position, plan.tested_seat)
+            member = roster.seat(position, plan.tested_seat, plan.game)
             version, label = member.policy_version_id, member.label
-        seats.append(Seat(position, version, label, role))
+        captain = plan.game.with_seat(position)[0]
+        seats.append(Seat(position, version, label, role, captain=captain if captain != position else None))
     body = {
         "target": {"league_id": plan.league, "division_id": roster.division},
         "roster": _placed(seats),

@@ -26,7 +26,7 @@ def attribution(episode: EpisodeRecord, seat: int) -> Attribution | None:
 
     Args:
         episode: what the service reported.
-        seat: the tested seat.
+        seat: the tested seat; where it is one of a side's, the side is meant: it has won or lost as a whole.
     """
     if episode.status == COMPLETED:
         return _of_completed(episode, seat)
@@ -43,25 +43,27 @@ def _of_completed(episode: EpisodeRecord, seat: int) -> Attribution | None:
 
     A connection timeout ends a game as a draw that nobody played for: the timeouts tell it, whatever the scores say.
     """
-    results = episode.told
-    if results.won(seat) is None:
+    results, side = episode.told, episode.side_of(seat)
+    if episode.won(seat) is None:
         return Attribution.UNKNOWN  # it has an end, and nothing tells which
     if results.timed_out:
-        return Attribution.POLICY if seat in results.timed_out else Attribution.INFRASTRUCTURE
+        return Attribution.INFRASTRUCTURE if set(side).isdisjoint(results.timed_out) else Attribution.POLICY
     if episode.crashed(seat):
         return Attribution.POLICY
-    end = None if episode.status_of_players is None else episode.status_of_players.of(seat)
-    if end is not None and end.state is PlayerState.NOT_STARTED:
+    status = episode.status_of_players
+    ends = [] if status is None else [status.of(one) for one in side]
+    if any(end is not None and end.state is PlayerState.NOT_STARTED for end in ends):
         return Attribution.UNKNOWN  # whoever played there, it was not this process
     return None
 
 
 def _of_a_player(episode: EpisodeRecord, seat: int) -> Attribution:
     """An error that blames a player: the one it names, else the only one whose process failed."""
+    side = episode.side_of(seat)
     if episode.failed_seat is not None:
-        return Attribution.POLICY if episode.failed_seat == seat else Attribution.INFRASTRUCTURE
+        return Attribution.POLICY if episode.failed_seat in side else Attribution.INFRASTRUCTURE
     status = episode.status_of_players
     failed = [] if status is None else [player.slot for player in status.players if player.failed]
-    if len(failed) != 1:
+    if not failed or (len(failed) > 1 and not set(failed) <= set(side)):
         return Attribution.UNKNOWN
-    return Attribution.POLICY if failed == [seat] else Attribution.INFRASTRUCTURE
+    return Attribution.POLICY if failed[0] in side else Attribution.INFRASTRUCTURE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pytest_evalharness.base.clock import Clock
@@ -11,8 +11,11 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import Untrustworthy
 from pytest_evalharness.league.arms import SIDES
+from pytest_evalharness.league.attribution import attribution
 from pytest_evalharness.league.harvest import episode_record
 from pytest_evalharness.league.kept import Kept, Part
+from pytest_evalharness.league.metric_values import who_won
+from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import EpisodeRecord, Outcome
 from pytest_evalharness.league.trust import seating_problem
 from pytest_evalharness.ledger.journal import Ledger
@@ -20,6 +23,7 @@ from pytest_evalharness.ledger.records import Block
 from pytest_evalharness.observatory.client import Observatory
 from pytest_evalharness.stats.proportions import wilson
 from pytest_evalharness.verdict import rules
+from pytest_evalharness.verdict.metrics import is_function
 from pytest_evalharness.verdict.words import Rule, Separated
 
 _OVERLAP = {
@@ -114,12 +118,24 @@ def _seen(ledger: Ledger, observatory: Observatory, part: Part, alpha: float, cl
         blocks = [block for key in part.keys(side) for block in ledger.blocks(key)]
         episodes = [one for block in blocks for one in _episodes(observatory, block, clock)]
         _require_seats(part, side, episodes)
+        episodes = _as_declared(part.plan, episodes)
         outcomes = [episode.outcome(part.plan.tested_seat) for episode in episodes]
         wins, losses = outcomes.count(Outcome.WIN), outcomes.count(Outcome.LOSS)
         asked = part.plan.episodes if part.frozen is None else part.frozen.arms[side].episodes
         arms.append(ArmSeen(part.plan.label(side), wins, wins + losses, asked))
     intervals = [wilson(arm.wins, arm.finished, alpha) for arm in arms]
     return PartSeen(part.name, arms[0], arms[1], rules.separation(intervals[0], intervals[1]))
+
+
+def _as_declared(plan: ComparisonPlan, episodes: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
+    """The episodes as the plan reads them."""
+    reading = plan.reading()
+    read = [replace(episode, reading=reading) for episode in episodes]
+    if reading is None or not is_function(reading.win):
+        return read
+    played = [one for one in read if attribution(one, plan.tested_seat) is None]
+    told = plan.reading(who_won(reading, plan.tested_seat, played))
+    return [replace(episode, reading=told) for episode in episodes]
 
 
 def _require_seats(part: Part, side: str, episodes: Sequence[EpisodeRecord]) -> None:

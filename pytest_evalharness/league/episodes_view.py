@@ -116,8 +116,9 @@ def wrong_seats(arm: Arm, episode: EpisodeRecord) -> dict[str, str]:
 def _as_placed(wanted: Seat, there: list[SeatedAs]) -> bool:
     if wanted.draw is not None:
         return [(one.kind, one.is_filler) for one in there] == [("policy", False)]
-    return [(one.policy_version_id, one.kind, one.is_filler) for one in there] == [
-        (wanted.policy_version_id, "policy", False)
+    fillers = {False} if wanted.captain is None else {False, True}  # clones of a side's policy may be marked
+    return [(one.policy_version_id, one.kind, one.is_filler in fillers) for one in there] == [
+        (wanted.policy_version_id, "policy", True)
     ]
 
 

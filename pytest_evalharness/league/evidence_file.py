@@ -12,7 +12,7 @@ from pytest_evalharness.league.blocks import blocks_of_look
 from pytest_evalharness.league.fields import EXTENSIONS, Field, FieldsPlan, fields_of
 from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.judging import Case
-from pytest_evalharness.league.metric_values import kept_values
+from pytest_evalharness.league.metric_values import kept_values, kept_wins
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.pool_result import judge_cases
@@ -26,6 +26,8 @@ from pytest_evalharness.ledger.states import BlockState
 from pytest_evalharness.verdict.judgement import Judgement
 from pytest_evalharness.verdict.metrics import metric_of
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
+from pytest_evalharness.verdict.wins import LISTED
+from pytest_evalharness.verdict.words import Metric
 
 KIND = "pytest-evalharness evidence"
 SCHEMA = 1
@@ -108,11 +110,12 @@ def _exported(ledger: Ledger, comparison: Comparison, verdict: RecordedVerdict) 
 def _block(ledger: Ledger, comparison: Comparison, block: Block) -> dict[str, Any]:
     """A request: what was asked, what came back, and what a declared function said of each game."""
     told = {"request_id": block.request_id, "body": block.body, "evidence": block.evidence}
-    metric, seat = comparison.plan["declaration"].get("metric"), comparison.plan.get("tested_seat")
-    if metric is None or seat is None:
+    declared, seat = comparison.plan["declaration"], comparison.plan.get("tested_seat")
+    if seat is None:
         return told
-    values = kept_values(ledger, metric_of(metric), seat, block)
-    return {**told, "values": values} if values else told
+    values = kept_values(ledger, metric_of(declared.get("metric", Metric.WINS)), seat, block)
+    won = kept_wins(ledger, declared.get("win", LISTED), seat, block)
+    return {**told, **({"values": values} if values else {}), **({"won": won} if won else {})}
 
 
 def verify(content: Any) -> list[Difference]:
@@ -205,6 +208,10 @@ def _case(
         told: what was frozen, for what was found about the builds.
         read: which planned look this was, from 0.
     """
+    # What functions said is evidence: nobody's code is run to read somebody's file.
+    asked = [block for side in field.arms for name in field.names[side] for block in data["blocks"][name]]
+    won = {game: bool(said) for block in asked for game, said in block.get("won", {}).items()}
+    reading = plan.reading(won or None)
     records: dict[str, ArmRecord] = {}
     values: dict[str, float] = {}
     for side, arm in field.arms.items():
@@ -212,8 +219,8 @@ def _case(
         # Looks read the first arm only: what was added later came after the last of them.
         needed = len(arm.blocks) if more else blocks_of_look(plan.declaration, read, len(arm.blocks))
         blocks = [block for rows in (first, *more) for block in rows][:needed]
-        records[side] = ArmRecord.from_blocks([block["evidence"] for block in blocks], arm.blocks[:needed])
-        # What a function said is evidence: nobody's code is run to read somebody's file.
+        evidence = [block["evidence"] for block in blocks]
+        records[side] = ArmRecord.from_blocks(evidence, arm.blocks[:needed], reading)
         told_of = (block.get("values", {}) for block in blocks)
         values |= {episode: float(value) for one in told_of for episode, value in one.items()}
     looks = [look for look in data["looks"] if look["looked_at"] <= data["judged_at"]]

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.episodes.wins import Reading
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.episodes_view import episodes_view
 from pytest_evalharness.league.frozen import Frozen, keys_of
 from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.kept import Kept, Part
+from pytest_evalharness.league.metric_values import kept_wins
 from pytest_evalharness.league.records import ArmRecord
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
@@ -91,7 +93,16 @@ def _seen(ledger: Ledger, part: Part) -> tuple[Mapping[str, Any], Case]:
     """What the games of two arms left, as a report has it."""
     frozen = part.frozen
     assert frozen is not None
-    records = {side: _record(_blocks(ledger, frozen, side)) for side in SIDES}
+    blocks = {side: _blocks(ledger, frozen, side) for side in SIDES}
+    seat, win = part.plan.tested_seat, part.plan.declaration.win
+    won = {
+        game: said
+        for played in blocks.values()
+        for block, _ in played
+        for game, said in kept_wins(ledger, win, seat, block).items()
+    }
+    reading = part.plan.reading(won or None)
+    records = {side: _record(blocks[side], reading) for side in SIDES}
     row = {
         "episodes": episodes_view(frozen.arms, records),
         "builds": None if frozen.builds is None else frozen.builds.to_json(),
@@ -106,7 +117,9 @@ def _blocks(ledger: Ledger, frozen: Frozen, side: str) -> list[tuple[Block, Any]
     return list(zip(blocks, frozen.arms[side].blocks, strict=True))
 
 
-def _record(blocks: list[tuple[Block, Any]]) -> ArmRecord:
+def _record(blocks: list[tuple[Block, Any]], reading: Reading | None) -> ArmRecord:
     """What an arm left; of one that a look has decided, the requests that were played."""
     played = [(block.evidence or {}, asked) for block, asked in blocks if block.state is BlockState.FINISHED]
-    return ArmRecord.from_blocks([evidence for evidence, _ in played], [asked for _, asked in played])
+    return ArmRecord.from_blocks(
+        [evidence for evidence, _ in played], [asked for _, asked in played], reading
+    )

@@ -117,7 +117,7 @@ class FieldsPlan(Configurations):
     @property
     def title(self) -> str:
         """What it is called, for people."""
-        return f"{'A/A' if self.aa else 'A/B'} {self.plans[0].role}"
+        return f"{'A/A' if self.aa else 'A/B'} {printable(self.plans[0].subject)}"
 
 
 def _on_a_later_field(plan: ComparisonPlan, episodes: int) -> ComparisonPlan:

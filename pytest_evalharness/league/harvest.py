@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict
 from typing import Any
 
 from pytest_evalharness.base.clock import Clock
@@ -66,7 +65,7 @@ def harvest(
                 record = _awaited(one, heartbeat)
                 if record is None:
                     return None
-                records.append(asdict(record))
+                records.append(record.to_json())
                 if len(records) % _AT_ONCE == 0:
                     heartbeat(None)
         finally:

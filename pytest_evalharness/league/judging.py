@@ -11,9 +11,10 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.league.arms import BASELINE, CANDIDATE, SIDES
 from pytest_evalharness.league.family import Settled
 from pytest_evalharness.league.frozen import Frozen
+from pytest_evalharness.league.game import CREWRIFT
 from pytest_evalharness.league.history import earlier, elsewhere, pooled_attempts
 from pytest_evalharness.league.measured import measured, remarkable
-from pytest_evalharness.league.metric_values import Values, numbers
+from pytest_evalharness.league.metric_values import Values, Won, numbers
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord, Outcome
 from pytest_evalharness.league.result import ABResult
@@ -60,12 +61,14 @@ class Case:
         look: int,
         unplanned_looks: int,
         values: Values,
+        won: Won | None = None,
     ) -> Case:
-        """Put a case together from the finished blocks that its look reads."""
+        """Put a case together from the finished blocks that its look reads; `won` as a declared function says, by episode."""
         records = {
             side: ArmRecord.from_blocks(
                 [block.evidence or {} for block in blocks[side]],
                 frozen.arms[side].blocks[: len(blocks[side])],
+                plan.reading(won or None),
             )
             for side in SIDES
         }
@@ -88,7 +91,8 @@ class Case:
         """What was looked at, and what was seen."""
         failed = {one.reason for one in self._findings}
         asked = self.plan.declaration.min_fire_rate
-        return measured(self.frozen.arms, self.records, failed, min_fire_rate=asked)
+        crewrift = self.plan.game == CREWRIFT
+        return measured(self.frozen.arms, self.records, failed, min_fire_rate=asked, crewrift=crewrift)
 
     @cached_property
     def remarkable(self) -> tuple[Finding, ...]:
@@ -237,7 +241,7 @@ def concluded(
     assert comparison is not None
     ended = max(block.finished_at or 0.0 for side in SIDES for block in blocks[side])
     return ABResult(
-        name=f"{'A/A' if case.plan.aa else 'A/B'} {case.plan.role}",
+        name=f"{'A/A' if case.plan.aa else 'A/B'} {printable(case.plan.subject)}",
         plan=case.plan,
         alone=alone,
         roster=case.frozen.roster,

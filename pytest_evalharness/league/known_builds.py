@@ -89,7 +89,7 @@ class KnownBuilds:
         return self._met
 
 
-_PLAYED_ALIKE = ("server", "league", "backend", "layout_seed", "tested_seat", "ticks", "config", "aa")
+_PLAYED_ALIKE = ("server", "league", "backend", "layout_seed", "tested_seat", "ticks", "config", "aa", "game")
 """What two comparisons of the same builds have in common if one makes the other needless; the field is each day's own."""
 
 

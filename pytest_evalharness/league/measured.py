@@ -18,6 +18,7 @@ from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.attribution import COMPLETED, attribution
 from pytest_evalharness.league.records import LOG, STATUS, ArmRecord, EpisodeRecord
 from pytest_evalharness.league.seats import NATURAL
+from pytest_evalharness.verdict import wins
 from pytest_evalharness.verdict.checks import Check, CheckState
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.words import Attribution, Reason
@@ -50,6 +51,7 @@ def measured(
     failed: Collection[Reason],
     *,
     min_fire_rate: float | None = None,
+    crewrift: bool = True,
 ) -> tuple[Check, ...]:
     """Every check of what was measured, in a fixed order.
 
@@ -58,9 +60,11 @@ def measured(
         records: what their episodes left.
         failed: the reasons that forbid trust.
         min_fire_rate: how often an adviser must have decided; None where nobody asked for it.
+        crewrift: whether the game is Crewrift, whose results tell roles, timeouts and votes.
     """
     looks: Iterable[tuple[str, Reason | None, _Look]] = (
         ("roles", Reason.ROLES, _roles),
+        ("wins", None, _wins),
         ("timeouts", None, _timeouts),
         ("crashes", None, _crashes),
         ("errors", None, _errors),
@@ -71,11 +75,25 @@ def measured(
     found = [
         _check(name, {side: look(arms[side], records[side]) for side in SIDES}, failed=reason in failed)
         for name, reason, look in looks
+        if _applies(name, arms, records, crewrift=crewrift)
     ]
     return tuple(
         replace(one, seen=one.seen + _meaning(records)) if one.name == "game version" else one
         for one in found
     )
+
+
+def _applies(name: str, arms: Mapping[str, Arm], records: Mapping[str, ArmRecord], *, crewrift: bool) -> bool:
+    """Whether there is anything that a check could see in this game."""
+    if name == "roles":
+        return all(arm.seats[arm.tested_seat].role for arm in arms.values())
+    if name == "wins":
+        return any(game.reading is not None for record in records.values() for game in played(record))
+    if name == "timeouts":
+        return crewrift or any(
+            game.told.tells_timeouts for record in records.values() for game in played(record)
+        )
+    return crewrift or name != "votes"
 
 
 def _check(name: str, told: Mapping[str, _Told], *, failed: bool) -> Check:
@@ -123,9 +141,26 @@ def _dealt(arm: Arm, games: Sequence[EpisodeRecord]) -> _Told:
     )
 
 
+def _wins(arm: Arm, record: ArmRecord) -> _Told:
+    """By what a game is won, and how many games nobody won alone."""
+    games, seat = _to_their_end(record), arm.tested_seat
+    reading = next((game.reading for game in games if game.reading is not None), None)
+    if reading is None:
+        return _Told("no game was played to its end", {}, CheckState.UNKNOWN)
+    untold = [game for game in games if game.won(seat) is None]
+    counts = {"games": len(games), "untold": len(untold)}
+    told = wins.words_of(reading.win)
+    if reading.win == wins.HIGHEST:
+        counts["ties"] = sum(game.tied(seat) for game in games)
+        told += f": {counts['ties']} ties in {len(games)} games"
+    if untold:
+        told += f", not told in {len(untold)} of {len(games)} games ({_some(untold)})"
+    return _Told(told, counts, CheckState.UNKNOWN if untold or not games else CheckState.OK)
+
+
 def _timeouts(arm: Arm, record: ArmRecord) -> _Told:
     games = [game for game in played(record) if game.status == COMPLETED]
-    ours = [game for game in games if arm.tested_seat in game.told.timed_out]
+    ours = [game for game in games if not set(game.side_of(arm.tested_seat)).isdisjoint(game.told.timed_out)]
     others = [game for game in games if game.told.timed_out and game not in ours]
     untold = [game for game in games if not game.told.tells_timeouts]
     parts = []
@@ -154,7 +189,7 @@ def _crashes(arm: Arm, record: ArmRecord) -> _Told:
     broke = [game for game in games if game.crashed(seat)]
     untold = [game for game in games if game.crashed(seat) is None]
     others = sum(
-        any(game.crashed(other.position) for other in arm.seats if other.position != seat) for game in games
+        any(game.crashed(other.position) for other in arm.seats if other.led_by != seat) for game in games
     )
     parts = []
     if broke:
@@ -174,7 +209,9 @@ def _crashes(arm: Arm, record: ArmRecord) -> _Told:
 
 def _end(game: EpisodeRecord, seat: int) -> str:
     """How a seat's process ended."""
-    end = None if game.status_of_players is None else game.status_of_players.of(seat)
+    status = game.status_of_players
+    ends = [] if status is None else [status.of(one) for one in game.side_of(seat) if status.crashed(one)]
+    end = ends[0] if ends else None
     if end is None:
         return ""
     return " ".join(part for part in (f"exit code {end.exit_code}", end.reason or "") if part)

@@ -1,4 +1,4 @@
-"""What a declared function says of each played game: asked once, and kept as evidence beside the games.
+"""What declared functions say of each played game: asked once, and kept as evidence beside the games.
 
 A function may be edited after its results were seen; what it said first is what counts, as a claim counts as it was declared.
 """
@@ -11,9 +11,11 @@ from typing import Any, NoReturn
 
 from pytest_evalharness.base.clock import Clock, SystemClock
 from pytest_evalharness.base.deadline import Deadline
-from pytest_evalharness.episodes.metrics import Game, function_of, measure
+from pytest_evalharness.episodes.metrics import Game, ask, function_of, measure
 from pytest_evalharness.episodes.results import ScoreRegime, regime_of
+from pytest_evalharness.episodes.wins import Reading
 from pytest_evalharness.league.attribution import attribution
+from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import EpisodeRecord
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
@@ -22,12 +24,20 @@ from pytest_evalharness.verdict.words import Attribution, Metric
 
 Values = Mapping[str, float]
 """Episode id → what the declared function says of it."""
-_KIND = "metric"
+Won = Mapping[str, bool]
+"""Episode id → whether the tested side won, where the declared function says it."""
+_KIND, _WON = "metric", "win"
 _PATIENCE = 300.0
 
 
 def values_of(
-    ledger: Ledger, metric: str, seat: int, blocks: Iterable[Block], clock: Clock
+    ledger: Ledger,
+    metric: str,
+    seat: int,
+    blocks: Iterable[Block],
+    clock: Clock,
+    *,
+    reading: Reading | None = None,
 ) -> dict[str, float]:
     """What a declared metric says of every played game of some finished blocks; empty where it is no function.
 
@@ -37,6 +47,7 @@ def values_of(
         seat: the tested seat.
         blocks: the blocks.
         clock: for how long another process that asks the same is waited for.
+        reading: how results are read.
 
     Raises:
         UsageError: the function cannot be had, or fails; nothing is kept of that block then.
@@ -48,7 +59,42 @@ def values_of(
         kept = ledger.once(
             _KIND,
             _key(block.block_id, seat, metric),
-            partial(_asked, metric, seat, told),
+            partial(_asked, metric, seat, told, reading),
+            deadline=Deadline.after(clock, _PATIENCE),
+        )
+        found |= kept["values"]
+    return found
+
+
+def said_of(
+    ledger: Ledger, plan: ComparisonPlan, blocks: Iterable[Block], clock: Clock
+) -> tuple[dict[str, float], dict[str, bool]]:
+    """What all functions that a plan declares say of some finished blocks: the metric of each game, and whether it was won.
+
+    Args, errors: as of `values_of`.
+    """
+    every, declared, seat = list(blocks), plan.declaration, plan.tested_seat
+    won = wins_of(ledger, plan.reading(), seat, every, clock)  # first: a metric may be told who won
+    reading = plan.reading(won or None)
+    return values_of(ledger, declared.metric, seat, every, clock, reading=reading), won
+
+
+def wins_of(
+    ledger: Ledger, reading: Reading | None, seat: int, blocks: Iterable[Block], clock: Clock
+) -> dict[str, bool]:
+    """Who won every played game of some finished blocks, as a declared function says; empty where none was declared.
+
+    Args, errors: as of `values_of`.
+    """
+    found: dict[str, bool] = {}
+    if reading is None or not is_function(reading.win):
+        return found
+    for block in blocks:
+        told = (block.evidence or {}).get("episodes", ())
+        kept = ledger.once(
+            _WON,
+            _key(block.block_id, seat, reading.win),
+            partial(_asked_who_won, reading, seat, told),
             deadline=Deadline.after(clock, _PATIENCE),
         )
         found |= kept["values"]
@@ -57,11 +103,20 @@ def values_of(
 
 def kept_values(ledger: Ledger, metric: str, seat: int, block: Block) -> dict[str, float]:
     """What was kept of a block; nothing where nobody has asked yet, or the metric is no function."""
-    if not is_function(metric):
+    return _kept(ledger, _KIND, metric, seat, block)
+
+
+def kept_wins(ledger: Ledger, win: str, seat: int, block: Block) -> dict[str, bool]:
+    """Who was said to have won a block's games; nothing where nobody has asked yet, or no function was declared."""
+    return _kept(ledger, _WON, win, seat, block)
+
+
+def _kept(ledger: Ledger, kind: str, name: str, seat: int, block: Block) -> dict[str, Any]:
+    if not is_function(name):
         return {}
     try:
-        key = _key(block.block_id, seat, metric)
-        kept = ledger.once(_KIND, key, _not_now, deadline=Deadline.after(SystemClock(), _PATIENCE))
+        key = _key(block.block_id, seat, name)
+        kept = ledger.once(kind, key, _not_now, deadline=Deadline.after(SystemClock(), _PATIENCE))
     except _NeverAskedError:
         return {}
     return dict(kept["values"])
@@ -79,11 +134,32 @@ def _key(block_id: str, seat: int, metric: str) -> str:
     return f"{block_id}:{seat}:{metric}"
 
 
-def _asked(metric: str, seat: int, told: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _asked(
+    metric: str, seat: int, told: Iterable[Mapping[str, Any]], reading: Reading | None
+) -> dict[str, Any]:
     function = function_of(metric)
-    games = [EpisodeRecord.from_json(one) for one in told]
-    played = [game for game in games if attribution(game, seat) is None]
+    played = _played(told, seat, reading)
     return {"values": {game.id: measure(metric, function, _game(game, seat)) for game in played}}
+
+
+def _asked_who_won(reading: Reading, seat: int, told: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"values": who_won(reading, seat, _played(told, seat, reading))}
+
+
+def who_won(reading: Reading, seat: int, games: Iterable[EpisodeRecord]) -> dict[str, bool]:
+    """What the declared function says of played games now; nothing is kept.
+
+    Raises:
+        UsageError: it cannot be had, or fails.
+    """
+    function = function_of(reading.win, "win")
+    return {game.id: ask(reading.win, function, _game(game, seat)) for game in games}
+
+
+def _played(told: Iterable[Mapping[str, Any]], seat: int, reading: Reading | None) -> list[EpisodeRecord]:
+    """The games that were played to their end, as far as it can be told before anybody has said who won."""
+    games = [EpisodeRecord.from_json(one, reading) for one in told]
+    return [game for game in games if attribution(game, seat) is None]
 
 
 def _game(record: EpisodeRecord, seat: int) -> Game:
@@ -91,7 +167,7 @@ def _game(record: EpisodeRecord, seat: int) -> Game:
         id=record.id,
         seat=seat,
         role=record.role(seat),
-        won=bool(record.told.won(seat)),
+        won=bool(record.won(seat)),
         score=record.score(seat),
         seed=record.seed,
         results=dict(record.results or {}),

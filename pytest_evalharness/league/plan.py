@@ -8,11 +8,14 @@ from typing import Any
 
 from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.episodes import metrics
+from pytest_evalharness.episodes.wins import Reading
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.adopted import Adopted
+from pytest_evalharness.league.game import CREWRIFT, MAX_TICKS, Game, Roles
 from pytest_evalharness.league.raw_roster import Draw
-from pytest_evalharness.league.seats import NATURAL, SEATS, Layout, Role, layout
+from pytest_evalharness.league.seats import NATURAL, Layout, Role, layout
 from pytest_evalharness.settings import LARGEST_REQUEST, PARALLEL
+from pytest_evalharness.verdict import wins
 from pytest_evalharness.verdict.claim import Declaration, usual_looks
 from pytest_evalharness.verdict.words import Claim, Rule
 
@@ -29,6 +32,8 @@ _SET_ELSEWHERE = {
     "players": "the arms set them: candidate, baseline and opponents, or --eval-opponent",
 }
 """Game-config key → who sets it."""
+_SET_BY_THE_LAYOUT = frozenset({"imposterCount", "autoImposterCount", "slots"})
+"""Those of them that only a game with forced roles has."""
 
 Pins = Mapping[int, str]
 """Seat → policy label, for the seats that an arm fills itself rather than from the field."""
@@ -37,6 +42,9 @@ Pins = Mapping[int, str]
 @dataclass(frozen=True)
 class ComparisonPlan:
     """One comparison: two arms that differ in their pinned seats, and the claim about the tested seat.
+
+    In a game of teams that is the claim about the tested seat's side: the tested policy has all its seats, and a game is one win
+    or none, however many they are.
 
     With `aa` the arms are one build by design: nothing but the check for that is left out, and the run must tell no
     difference.
@@ -66,6 +74,7 @@ class ComparisonPlan:
     baseline_drawn: Mapping[int, Draw] = field(default_factory=dict)
     natural_roles: bool = False
     adopted: Adopted | None = None
+    game: Game = CREWRIFT
 
     def __post_init__(self) -> None:
         whole("episodes", self.episodes, 1, LARGEST_REQUEST if self.adopted is None else None)
@@ -90,7 +99,7 @@ class ComparisonPlan:
                 'config fixes a seed, and pairing="seed" draws one for each pair: leave one of them out'
             )
         for key, who in _SET_ELSEWHERE.items():
-            if key in self.config:
+            if key in self.config and (key not in _SET_BY_THE_LAYOUT or self.game.roles is Roles.FORCED):
                 raise _bad(f"config sets {key}: {who}")
         try:
             canonical_json(dict(self.config))
@@ -106,6 +115,7 @@ class ComparisonPlan:
             wrong = [seat for seat in pins if not 0 <= seat < len(self.roles)]
             if wrong:
                 raise _bad(f"the {side} arm names seat {wrong[0]}; seats are 0 to {len(self.roles) - 1}")
+            self._check_sides(side, pins)
             both = sorted(set(pins) & set(self.drawn(side)))
             if both:
                 raise _bad(f"the {side} arm both pins and draws seat {both[0]}")
@@ -113,13 +123,40 @@ class ComparisonPlan:
             raise _bad(
                 "pairs have the same opponents in both arms, and drawn seats have others in every game"
             )
-        if len(self.opponents) > SEATS - 1:
-            raise _bad(f"{len(self.opponents)} opponents were named; {SEATS - 1} seats are open")
+        others = len(self.game.captains) - 1
+        if len(self.opponents) > others:
+            what = "sides" if self.game.teams else "seats"
+            raise _bad(f"{len(self.opponents)} opponents were named; {others} {what} are open")
+        if self.natural_roles and self.game.roles is Roles.NONE:
+            raise _bad(f"{self.game.name} has no roles that its results tell: leave the role out")
         if self.top_n < self.seats_from_ranking:
             raise _bad(
                 f"--eval-top-n {self.top_n} leaves {self.seats_from_ranking - self.top_n} seats empty: "
                 f"{self.seats_from_ranking} seats are to be filled from the ranking"
             )
+
+    def _check_sides(self, side: str, pins: Pins) -> None:
+        """In a game of teams a policy that takes a seat takes its whole side."""
+        if not self.game.teams:
+            return
+        if self.tested_seat not in self.game.captains:
+            raise _bad(f"seat {self.tested_seat} is not the first of its side: {self._one_side()}")
+        if self.drawn(side):
+            raise _bad(
+                "seats of a game of teams are not drawn one by one: the members of a side would be strangers"
+            )
+        for captain in dict.fromkeys(self.game.with_seat(seat)[0] for seat in pins):
+            seats = self.game.with_seat(captain)
+            if len({pins.get(seat) for seat in seats}) > 1:
+                told = " and ".join(map(str, seats))
+                raise _bad(
+                    f"seats {told} of {self.game.name} are one side, which wins or loses as a whole: the {side} arm must put one "
+                    "policy into all of them"
+                )
+
+    def _one_side(self) -> str:
+        seats = self.game.with_seat(self.tested_seat)
+        return f"seats {' and '.join(map(str, seats))} are one, so name seat {seats[0]}"
 
     @property
     def layout(self) -> Layout:
@@ -128,15 +165,32 @@ class ComparisonPlan:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Each seat's role; `natural` where none is forced."""
+        """Each seat's role; `natural` where the game deals it, empty where there is none."""
         if self.adopted is not None:
             return self.adopted.roles
-        return (NATURAL,) * SEATS if self.natural_roles else self.layout.roles
+        if self.natural_roles:
+            return (NATURAL,) * self.game.seats
+        return self.layout.roles if self.game.roles is Roles.FORCED else ("",) * self.game.seats
 
     @property
     def role(self) -> str:
         """The tested seat's role."""
         return self.roles[self.tested_seat]
+
+    @property
+    def subject(self) -> str:
+        """What is tested, for people: the role, or in a game without roles the game."""
+        return self.role or self.game.name
+
+    def reading(self, said: Mapping[str, bool] | None = None) -> Reading | None:
+        """How results are read; None for the game that the runbook is about, by its own list of wins.
+
+        Args:
+            said: what a function says of who won, by episode.
+        """
+        if self.game == CREWRIFT and self.declaration.win == wins.LISTED:
+            return None
+        return Reading(self.declaration.win, self.game.sides, self.game != CREWRIFT, said)
 
     def drawn(self, side: str) -> Mapping[int, Draw]:
         """An arm's seats for which every game draws somebody."""
@@ -149,8 +203,8 @@ class ComparisonPlan:
 
     @property
     def seats_from_ranking(self) -> int:
-        """How many seats the ranking must fill."""
-        return SEATS - 1 - len(self.opponents)
+        """How many seats the ranking must fill; of a side of several seats one, which its player's others follow."""
+        return len(self.game.captains) - 1 - len(self.opponents)
 
     def pins(self, side: str) -> Pins:
         """An arm's pinned seats."""
@@ -162,6 +216,8 @@ class ComparisonPlan:
 
     def game_config(self) -> dict[str, Any]:
         """The game-config overrides that both arms send."""
+        if self.game.roles is not Roles.FORCED:
+            return {**self.config, **({MAX_TICKS: self.ticks} if self.game.ticks else {})}
         slots = self.layout.slots()
         return {
             **self.config,
@@ -185,6 +241,7 @@ class ComparisonPlan:
             **({"aa": True} if self.aa else {}),
             **({"natural_roles": True} if self.natural_roles else {}),
             **({"adopted": self.adopted.to_json()} if self.adopted is not None else {}),
+            **({} if self.game == CREWRIFT else {"game": self.game.to_json()}),
             **{
                 key: {str(s): dict(one) for s, one in sorted(seats.items())}
                 for key, seats in drawn.items()
@@ -222,6 +279,7 @@ class ComparisonPlan:
                     for key in ("candidate_drawn", "baseline_drawn")
                     if key in data
                 },
+                **({"game": Game.from_json(data["game"])} if "game" in data else {}),
                 "opponents": tuple(data["opponents"]),
                 **({"adopted": Adopted.from_json(data["adopted"])} if "adopted" in data else {}),
                 "declaration": Declaration.from_json(data["declaration"]),
@@ -242,6 +300,9 @@ def declared(said: Mapping[str, Any], episodes: Any) -> Declaration:
     if "metric" in words:
         words["metric"] = metrics.name_of(words["metric"])
         metrics.check(words["metric"])
+    if "win" in words:
+        words["win"] = metrics.name_of_win(words["win"])
+        metrics.check(words["win"], "win")
     if words.get("rule") == Rule.GROUP_SEQUENTIAL and "looks" not in words and isinstance(episodes, int):
         words["looks"] = usual_looks(episodes)
     return Declaration(**words)

@@ -11,6 +11,7 @@ from pytest_evalharness.errors import EvalHarnessError, UsageError
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.metrics import is_function
 from pytest_evalharness.verdict.pooling import require_enough, require_poolable
 
 
@@ -75,6 +76,10 @@ class PoolPlan(Configurations):
             require_poolable(self.declaration, len(self.plans))
         except ValueError as problem:
             raise _bad(str(problem)) from None
+        if is_function(self.declaration.win):
+            raise _bad(
+                "a pool's wins are not said by a function: declare win='win', 'highest' or 'score > X'"
+            )
         require_own_arms(self, [[_arm(plan, side) for side in SIDES] for plan in self.plans])
 
     @classmethod

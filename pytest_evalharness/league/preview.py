@@ -11,10 +11,12 @@ from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.blocks import AT_ONCE
 from pytest_evalharness.league.family import standing_of
 from pytest_evalharness.league.frozen import Frozen
+from pytest_evalharness.league.game import CREWRIFT
 from pytest_evalharness.league.plan import TICKS_PER_SECOND, Budgets, ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.ledger.families import Standing
+from pytest_evalharness.verdict import wins
 from pytest_evalharness.verdict.family_power import family_power
 from pytest_evalharness.verdict.metrics import words_of
 from pytest_evalharness.verdict.plan_wording import aa_lines, family_line, power_lines
@@ -90,6 +92,8 @@ def pool_lines(
 def _setting(plan: ComparisonPlan, planned: Frozen, budgets: Budgets) -> Iterator[str]:
     """Where the arms play, against whom, and for how long."""
     roster, arms = planned.roster, planned.arms
+    if plan.reading() is not None:
+        yield f"game       {plan.game.words}; won: {wins.words_of(plan.declaration.win)}"
     yield from [_arms(plan)] if plan.adopted is None else _adopted(arms)
     if planned.builds is not None:
         for line in planned.builds.summary():
@@ -124,15 +128,18 @@ def _adopted(arms: Mapping[str, Arm]) -> Iterator[str]:
 def _arms(plan: ComparisonPlan) -> str:
     server = printable(plan.server)
     where = server if plan.server.startswith("embedded:") else f"{server}, {plan.backend}"
+    length = f"{plan.ticks} ticks" if plan.game.ticks else "no tick limit: the game has none"
     if plan.declaration.pairing is None:
-        return f"arms       {plan.episodes} episodes each, {plan.ticks} ticks, on {where}"
+        return f"arms       {plan.episodes} episodes each, {length}, on {where}"
     return (
         f"arms       {plan.episodes} pairs: one request a pair and arm, seeds drawn when the field is frozen, "
-        f"{plan.ticks} ticks, on {where}"
+        f"{length}, on {where}"
     )
 
 
 def _wall_clock(plan: ComparisonPlan) -> str:
+    if plan.game != CREWRIFT:
+        return "wall clock not known: how long a game takes is the game's own"
     if plan.declaration.pairing is None:
         return play_line(plan.ticks)
     seconds = plan.ticks / TICKS_PER_SECOND
@@ -161,14 +168,15 @@ def _outlooks(plan: ComparisonPlan) -> Iterator[str]:
 
 
 def _seat(position: int, plan: ComparisonPlan, roster: Roster, arms: Mapping[str, Arm]) -> str:
-    role = str(plan.roles[position])
+    role = str(plan.roles[position]) or "-"
     labels = [printable(arms[side].seats[position].label) for side in SIDES]
-    if labels[0] != labels[1] or position == plan.tested_seat:
-        tested = "  <- tested" if position == plan.tested_seat else ""
+    ours = arms[SIDES[0]].seats[position].led_by == plan.tested_seat
+    if labels[0] != labels[1] or ours:
+        tested = "  <- tested" if ours else ""
         return f"{role:<9} {labels[0]} against {labels[1]}{tested}"
     if plan.adopted is not None:
         return f"{role:<9} {labels[0]}"
-    member = roster.seat(position, plan.tested_seat)
+    member = roster.seat(position, plan.tested_seat, plan.game)
     score = "unscored" if member.score is None else f"best recent score {member.score:.3f}"
     who = (
         f" ({printable(member.player_name)}, {score})"

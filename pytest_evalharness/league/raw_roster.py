@@ -15,7 +15,7 @@ Draw = Mapping[str, Any]
 """A selector that draws another player in every game: `{"top_n": 7}` or `{"random": True}`."""
 
 
-def read(roster: Sequence[Any]) -> tuple[dict[int, str], dict[int, Draw]]:
+def read(roster: Sequence[Any], seats: int = SEATS) -> tuple[dict[int, str], dict[int, Draw]]:
     """Who sits where, and which seats are drawn.
 
     An entry without a slot, or with -1, gets the first open seat, in the order of the list, and keeps it in every game: the
@@ -23,6 +23,7 @@ def read(roster: Sequence[Any]) -> tuple[dict[int, str], dict[int, Draw]]:
 
     Args:
         roster: entries `{"player": {"policy_ref": "NAME:vN" or id} | {"top_n": N} | {"random": true}, "slot": seat}`.
+        seats: how many seats the game has.
 
     Returns:
         Seat → label or policy version id, and seat → draw.
@@ -30,14 +31,14 @@ def read(roster: Sequence[Any]) -> tuple[dict[int, str], dict[int, Draw]]:
     Raises:
         UsageError: an entry is none of these, a slot is taken twice or does not exist, or there are too many.
     """
-    entries = [_entry(one) for one in roster]
-    if len(entries) > SEATS:
-        raise _wrong(f"the roster has {len(entries)} entries; there are {SEATS} seats")
+    entries = [_entry(one, seats) for one in roster]
+    if len(entries) > seats:
+        raise _wrong(f"the roster has {len(entries)} entries; there are {seats} seats")
     taken = [slot for _, slot in entries if slot >= 0]
     twice = [slot for i, slot in enumerate(taken) if slot in taken[:i]]
     if twice:
         raise _wrong(f"the roster fills seat {twice[0]} twice")
-    free: Iterator[int] = (seat for seat in range(SEATS) if seat not in taken)
+    free: Iterator[int] = (seat for seat in range(seats) if seat not in taken)
     pinned: dict[int, str] = {}
     drawn: dict[int, Draw] = {}
     for player, slot in entries:
@@ -66,12 +67,12 @@ def checked_draw(draw: Any) -> Draw:
     return player
 
 
-def _entry(entry: Any) -> tuple[dict[str, Any], int]:
+def _entry(entry: Any, seats: int) -> tuple[dict[str, Any], int]:
     if not isinstance(entry, Mapping) or not {"player"} <= set(entry) <= {"player", "slot"}:
         raise _wrong(f"a roster entry is {{'player': {{…}}, 'slot': seat}}, not {entry!r}")
     slot = entry.get("slot", -1)
-    if isinstance(slot, bool) or not isinstance(slot, int) or not -1 <= slot < SEATS:
-        raise _wrong(f"slot {slot!r} does not exist; seats are 0 to {SEATS - 1}, and -1 is any open one")
+    if isinstance(slot, bool) or not isinstance(slot, int) or not -1 <= slot < seats:
+        raise _wrong(f"slot {slot!r} does not exist; seats are 0 to {seats - 1}, and -1 is any open one")
     return _selector(entry["player"]), slot
 
 

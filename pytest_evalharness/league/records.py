@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from pytest_evalharness.episodes.player_status import PlayerStatus
 from pytest_evalharness.episodes.results import SeatResults
+from pytest_evalharness.episodes.wins import Reading
 from pytest_evalharness.league.attribution import attribution
 from pytest_evalharness.league.blocks import BlockSpec
 from pytest_evalharness.league.copies import distinct
@@ -52,6 +53,7 @@ class EpisodeRecord:
         ballots: the tested seat's own votes, where its records tell those that the game counted; else None.
         last_words: the error report at the end of the tested seat's log, if that was read and ends with one.
         untold: artifact → why it was not read, of those that were asked for.
+        reading: how its results are read; None for the game's own list of wins, each seat by itself. No part of what is kept.
     """
 
     id: str
@@ -69,17 +71,39 @@ class EpisodeRecord:
     ballots: Sequence[int] | None = None
     last_words: str = ""
     untold: Mapping[str, str] = field(default_factory=dict)
+    reading: Reading | None = field(default=None, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the journal."""
+        told = asdict(self)
+        del told["reading"]
+        return told
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> EpisodeRecord:
-        """A record as it was journalled."""
+    def from_json(cls, data: Mapping[str, Any], reading: Reading | None = None) -> EpisodeRecord:
+        """A record as it was journalled, to be read in one way or another."""
         participants = tuple(SeatedAs(**seat) for seat in data["participants"])
-        return cls(**{**data, "participants": participants, "malformed": tuple(data.get("malformed", ()))})
+        malformed = tuple(data.get("malformed", ()))
+        return cls(**{**data, "participants": participants, "malformed": malformed, "reading": reading})
 
     @cached_property
     def told(self) -> SeatResults:
         """Its results, seat by seat; without results everything in them is nothing."""
-        return SeatResults(self.results or {})
+        return SeatResults(self.results or {}, own_scale=self.reading is not None and self.reading.own_scale)
+
+    def side_of(self, seat: int) -> tuple[int, ...]:
+        """The seats of a seat's side: itself alone, unless the game is one of teams."""
+        return (seat,) if self.reading is None else self.reading.with_seat(seat)
+
+    def won(self, seat: int) -> bool | None:
+        """Whether a seat's side won; None where nothing tells it."""
+        if self.reading is None:
+            return self.told.won(seat)
+        return self.reading.won(self.id, self.told, seat)
+
+    def tied(self, seat: int) -> bool:
+        """Whether a seat's side shares the highest score, where the highest score wins."""
+        return self.reading is not None and self.reading.tied(self.told, seat)
 
     @cached_property
     def status_of_players(self) -> PlayerStatus | None:
@@ -87,9 +111,10 @@ class EpisodeRecord:
         return None if self.players is None else PlayerStatus.from_json(self.players)
 
     def crashed(self, seat: int) -> bool | None:
-        """Whether a seat's process ended with an error while the game went on; None where that cannot be told."""
+        """Whether a process of a seat's side ended with an error while the game went on; None where that cannot be told."""
         status = self.status_of_players
-        return None if status is None else status.crashed(seat)
+        told = [None if status is None else status.crashed(one) for one in self.side_of(seat)]
+        return True if True in told else None if None in told else False
 
     def outcome(self, seat: int) -> Outcome:
         """Win, loss or missing.
@@ -99,7 +124,7 @@ class EpisodeRecord:
         blame = attribution(self, seat)
         if blame is not None:
             return Outcome.LOSS if blame.is_loss else Outcome.MISSING
-        return Outcome.WIN if self.told.won(seat) else Outcome.LOSS
+        return Outcome.WIN if self.won(seat) else Outcome.LOSS
 
     @property
     def anyone_dropped(self) -> bool:
@@ -111,8 +136,8 @@ class EpisodeRecord:
         return self.told.count(key, seat)
 
     def score(self, seat: int) -> float | None:
-        """The seat's score; only `results.json` has one per seat. None where it holds no finite number."""
-        return self.told.score(seat)
+        """The score of a seat's side, of several seats their mean; only `results.json` has one a seat. None for no finite number."""
+        return self.told.score(seat) if self.reading is None else self.reading.score(self.told, seat)
 
     def role(self, seat: int) -> str | None:
         """The role the seat really played, or None where the results name none."""
@@ -145,14 +170,20 @@ class ArmRecord:
     requests: tuple[RequestRecord, ...] = ()
 
     @classmethod
-    def from_blocks(cls, evidence: Sequence[Mapping[str, Any]], asked: Sequence[BlockSpec]) -> ArmRecord:
+    def from_blocks(
+        cls,
+        evidence: Sequence[Mapping[str, Any]],
+        asked: Sequence[BlockSpec],
+        reading: Reading | None = None,
+    ) -> ArmRecord:
         """Put an arm together from its blocks' journalled evidence, in the order of the blocks.
 
         Args:
             evidence: what each block left.
             asked: what each block asked for.
+            reading: how results are read; as of `EpisodeRecord`.
         """
-        episodes = [EpisodeRecord.from_json(e) for block in evidence for e in block["episodes"]]
+        episodes = [EpisodeRecord.from_json(e, reading) for block in evidence for e in block["episodes"]]
         coworlds = {f"{b['request']['coworld_name']} {b['request']['coworld_version']}" for b in evidence}
         return cls(
             request_ids=tuple(str(block["request"]["id"]) for block in evidence),

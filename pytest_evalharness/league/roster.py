@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_evalharness.base.clock import Clock, iso
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import FieldUnavailable
+from pytest_evalharness.league.game import CREWRIFT, Game
 from pytest_evalharness.league.plan import ComparisonPlan
-from pytest_evalharness.league.seats import SEATS
 
 if TYPE_CHECKING:
     from pytest_evalharness.observatory.client import Observatory
@@ -63,10 +63,9 @@ class Roster:
         opponents = tuple(Member(**member) for member in data["opponents"])
         return cls(**{**data, "opponents": opponents, "own": tuple(data.get("own", ()))})
 
-    def seat(self, position: int, tested_seat: int) -> Member:
-        """Who sits in a seat that is not the tested one: list order over the seats that are left."""
-        others = [seat for seat in range(SEATS) if seat != tested_seat]
-        return self.opponents[others.index(position)]
+    def seat(self, position: int, tested_seat: int, game: Game = CREWRIFT) -> Member:
+        """Who sits in a seat that is not of the tested side: list order over the sides that are left."""
+        return self.opponents[game.place(position, tested_seat)]
 
 
 def resolve_field(observatory: Observatory, plan: ComparisonPlan, clock: Clock) -> Roster:
@@ -96,7 +95,7 @@ def resolve_field(observatory: Observatory, plan: ComparisonPlan, clock: Clock) 
     if len(rest) < plan.seats_from_ranking:
         raise FieldUnavailable(
             f"{plan.league} has {len(ranked)} live players besides your own; "
-            f"{plan.seats_from_ranking} are needed to fill the other seats",
+            f"{plan.seats_from_ranking} are needed to fill the other {'sides' if plan.game.teams else 'seats'}",
             not_done="nothing was submitted",
             next_step="name opponents with --eval-opponent, or choose another league or division with "
             "--eval-league and --eval-division",

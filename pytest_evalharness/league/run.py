@@ -18,7 +18,7 @@ from pytest_evalharness.league.freeze import Freezer
 from pytest_evalharness.league.frozen import Frozen, frozen_of, strata_of
 from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.local_builds import BuildSources
-from pytest_evalharness.league.metric_values import values_of
+from pytest_evalharness.league.metric_values import said_of
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
 from pytest_evalharness.league.pool_plan import Configurations, PoolPlan, in_configuration
 from pytest_evalharness.league.pool_result import FieldsResult, PoolResult, concluded_pool, judge_cases
@@ -419,13 +419,16 @@ class LeagueRun:
             comparison = frozen.comparison
             assert comparison is not None
             unplanned = sum(one.position is None for one in self._ledger.looks.of(comparison.id))
+            every = [block for side in SIDES for block in blocks[side]]
+            values, won = said_of(self._ledger, plan, every, self._clock)
             case = Case.read(
                 plan,
                 frozen,
                 blocks,
                 look=look,
                 unplanned_looks=unplanned,
-                values=self._values(plan, blocks),
+                values=values,
+                won=won,
             )
             if not plan.declaration.looks:
                 return case, blocks
@@ -466,11 +469,6 @@ class LeagueRun:
             self._work.take(part.plan, frozen, self._look(part))
         self._on_notice(renewed.notice)
         return True
-
-    def _values(self, plan: ComparisonPlan, blocks: dict[str, list[Block]]) -> dict[str, float]:
-        """What a declared function says of each game; the first process that needs it asks."""
-        every = [block for side in SIDES for block in blocks[side]]
-        return values_of(self._ledger, plan.declaration.metric, plan.tested_seat, every, self._clock)
 
     def _decided(self, comparison_id: str, case: Case, name: str) -> bool:
         """Take a planned look, and tell whether it ended the comparison."""

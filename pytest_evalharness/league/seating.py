@@ -23,7 +23,8 @@ class Cell:
         side: which arm the episode belongs to.
         episode: its id.
         seat: the position.
-        policy_version_id: who sat there; None for nobody, and for whoever is no policy.
+        policy_version_id: who sat there; None for nobody, and for whoever is no policy. In a game of teams the fillers of a side are: its
+            policy is cloned over its seats.
         role: the role that the results tell; None where they tell none.
         kind: `policy`, `filler`, `human`, or the service's own word; `nobody` where no participant is told.
         problem: what is not as it was placed, empty if nothing is.
@@ -114,6 +115,7 @@ def _row(side: str, arm: Arm, episode: EpisodeRecord) -> Iterator[Cell]:
         return
     wrong = wrong_seats(arm, episode)
     seated = {one.position: one for one in episode.participants}
+    clones = {one.position for one in arm.seats if one.captain is not None}
     for seat in sorted({*seated, *(one.position for one in arm.seats)}):
         who = seated.get(seat)
         kind = "nobody" if who is None else FILLER if who.is_filler else who.kind
@@ -121,7 +123,7 @@ def _row(side: str, arm: Arm, episode: EpisodeRecord) -> Iterator[Cell]:
             side,
             episode.id,
             seat,
-            who.policy_version_id if who is not None and kind == POLICY else None,
+            who.policy_version_id if who is not None and (kind == POLICY or seat in clones) else None,
             episode.role(seat),
             kind,
             f"holds {wrong[str(seat)]}" if str(seat) in wrong else "",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 SEATS = 8
+"""Crewrift's; every plan knows its own game's."""
 IMPOSTERS = 2
 NATURAL = "natural"
 """In place of a role that is not forced: the game deals it anew in every episode, and the results tell it."""

@@ -147,7 +147,9 @@ def play(
 def _read(plan: SingleArmPlan, frozen: Frozen, work: Work) -> ArmResult:
     arm = frozen.arms[CANDIDATE]
     blocks = work.wait(plan.setting, frozen, 0)[CANDIDATE]
-    record = ArmRecord.from_blocks([block.evidence or {} for block in blocks], arm.blocks)
+    record = ArmRecord.from_blocks(
+        [block.evidence or {} for block in blocks], arm.blocks, plan.setting.reading()
+    )
     return ArmResult(plan, arm, frozen.roster, record)
 
 

@@ -130,8 +130,8 @@ def seating_problem(arm: Arm, episode: EpisodeRecord) -> str:
     problems = []
     for wanted in arm.seats:
         got = actual[wanted.position]
-        tested = " (the tested seat)" if wanted.position == arm.tested_seat else ""
-        if got.kind != "policy" or got.is_filler:
+        tested = " (the tested seat)" if wanted.led_by == arm.tested_seat else ""
+        if got.kind != "policy" or (got.is_filler and wanted.captain is None):
             what = "a filler" if got.is_filler else f"a {printable(got.kind)}"
             problems.append(f"seat {wanted.position}{tested} holds {what}")
         elif wanted.draw is not None:
@@ -170,9 +170,9 @@ def _roles(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
 
 
 def plays_its_role(seat: Seat, episode: EpisodeRecord) -> bool:
-    """Whether a seat played the role that it was to play; any, if none was forced and the results name it."""
+    """Whether a seat played the role that it was to play; any that the results name if none was forced, and whatever without roles."""
     role = episode.role(seat.position)
-    return role is not None if seat.role == NATURAL else role == seat.role
+    return not seat.role or (role is not None if seat.role == NATURAL else role == seat.role)
 
 
 def across(fields: Mapping[str, Mapping[str, ArmRecord]]) -> list[Finding]:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from pytest_evalharness.stats import inputs
+from pytest_evalharness.verdict import wins
 from pytest_evalharness.verdict.metrics import metric_of, words_of
 from pytest_evalharness.verdict.words import Claim, Effects, Metric, MissingPolicy, Pairing, Rule, Spending
 
@@ -43,6 +44,7 @@ class Declaration:
         effects: What pooled configurations are to each other; an `Effects` or its word. A single comparison has none.
         min_fire_rate: How often the tested policy's adviser must have decided in each arm, inside (0, 1]; what falls short, or
             tells nothing of it, cannot be believed. None where nobody asks.
+        win: When a game counts as won; as of `wins.win_of`.
 
     Raises:
         ValueError: A value is invalid; the message names it.
@@ -61,6 +63,7 @@ class Declaration:
     missing: MissingPolicy = MissingPolicy.EXCLUDE
     effects: Effects = Effects.FIXED
     min_fire_rate: float | None = None
+    win: str = wins.LISTED
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -75,6 +78,7 @@ class Declaration:
         put(self, "missing", word(MissingPolicy, self.missing, "missing"))
         put(self, "effects", word(Effects, self.effects, "effects"))
         put(self, "metric", metric_of(self.metric))
+        put(self, "win", wins.win_of(self.win))
         within = inputs.level if self.metric == Metric.WINS else _amount
         put(self, "target_lift", within(self.target_lift, "target_lift"))
         if self.margin is not None:
