@@ -42,6 +42,7 @@ def build_parser() -> Parser:
     calibrate.add_to(commands)
     runs.add_to(commands)
     pool.add_to(commands)
+    engine.add_to(commands)
     episodes.add_to(commands)
     return parser
 
