@@ -25,7 +25,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """The command line of every subcommand."""
-    from pytest_evalharness.cli import ab, arena, calibrate, demo, episodes, pool, power, runs
+    from pytest_evalharness.cli import ab, arena, calibrate, demo, engine, episodes, pool, power, runs
 
     parser = Parser(
         prog="evalharness",
