@@ -101,10 +101,10 @@ class Runner:
 
 SKILLS: Final = {
     "warden-1": Skill(pace=0.8, evasion=0.5, watch=0.6, grip=0.15),
-    "warden-2": Skill(pace=0.9, evasion=0.75, watch=0.8, grip=0.15),  # the edit: looks where it runs
-    "warden-3": Skill(
-        pace=0.8, evasion=0.5, watch=0.2, grip=0.1
-    ),  # the edit: hardly leaves its flag any more
+    # The edit: quicker on its feet, and fewer detours.
+    "warden-2": Skill(pace=0.9, evasion=0.3, watch=0.7, grip=0.17),
+    # The edit: hardly leaves its flag any more.
+    "warden-3": Skill(pace=0.8, evasion=0.5, watch=0.2, grip=0.1),
     "anvil-1": Skill(pace=0.8, evasion=0.4, watch=0.7, grip=0.15),
     "anvil-2": Skill(pace=0.84, evasion=0.6, watch=0.75, grip=0.16),
     "bulwark-1": Skill(pace=0.78, evasion=0.4, watch=0.8, grip=0.16),

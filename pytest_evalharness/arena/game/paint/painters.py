@@ -71,8 +71,10 @@ class Painter:
 
 SKILLS: Final = {
     "painter-1": Skill(0.62),
-    "painter-2": Skill(0.8),  # the edit: a steadier hand
-    "painter-3": Skill(0.62, sight=2, appetite=0),  # the edit: short-sighted, and shy of its rival's tiles
+    # The edit: a steadier hand.
+    "painter-2": Skill(0.8),
+    # The edit: short-sighted, and shy of its rival's tiles.
+    "painter-3": Skill(0.62, sight=2, appetite=0),
     "umber-1": Skill(0.55),
     "umber-2": Skill(0.7),
     "vermilion-1": Skill(0.6),
