@@ -1,7 +1,7 @@
 """`python -m pytest_evalharness.arena`: the embedded Observatory as a process.
 
 When it answers, it prints one line of JSON: `url`, `api` (what clients call the server), `seed`, `credentials` (the
-folder for `SOFTMAX_CONFIG_DIR`), `dialect`.
+folder for `SOFTMAX_CONFIG_DIR`), `dialect`, `storage` (where signed URLs of artifacts lead).
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ def parser() -> argparse.ArgumentParser:
     )
     out.add_argument("--home", type=Path, required=True, help="where it keeps its state; made if absent")
     out.add_argument("--port", type=int, default=0, help="port to listen on (0: any free one)")
+    out.add_argument(
+        "--storage-port",
+        type=int,
+        help="serve artifacts on this port (0: any free one; by default on --port)",
+    )
     out.add_argument("--fd", type=int, help="serve on this inherited, already listening socket instead")
     out.add_argument(
         "--seed", type=int, default=2026, help="seed of the world and of every game (%(default)s)"
@@ -76,13 +81,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Serve until told to stop."""
     arguments = parser()
     given = arguments.parse_args(argv)
-    from pytest_evalharness.arena.faults.registry import FaultSpecError
+    from pytest_evalharness.arena.faults.fault import FaultSpecError
     from pytest_evalharness.arena.wire.dialect import Name
     from pytest_evalharness.arena.wire.process import CannotServeError, Options, serve
 
     options = Options(
         home=given.home.absolute(),
         port=given.port,
+        storage_port=given.storage_port,
         fd=given.fd,
         seed=given.seed,
         pace=given.pace,

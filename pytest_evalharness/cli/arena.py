@@ -1,4 +1,4 @@
-"""`evalharness arena serve`: the embedded Observatory as a server anyone can use."""
+"""`evalharness arena serve` and `replay`: the embedded Observatory as a server anyone can use, and what it recorded."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from pytest_evalharness.cli import arena_replay
 from pytest_evalharness.settings import BY_KEY, DIALECTS
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -55,7 +56,14 @@ def add_to(commands: Any) -> None:
         default=[],
         help="a fault it shows; repeatable, for tests (docs/reference/arena.md lists them)",
     )
+    serve.add_argument(
+        "--storage-port",
+        type=int,
+        metavar="N",
+        help="serve artifacts on a port of their own (0 takes a free one)",
+    )
     serve.set_defaults(run=run)
+    arena_replay.add_to(inner)
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -76,6 +84,8 @@ def run(parsed: argparse.Namespace) -> int:
     command += ["--seed", str(parsed.seed), "--dialect", parsed.dialect]
     if parsed.pace is not None:
         command += ["--pace", str(parsed.pace)]
+    if parsed.storage_port is not None:
+        command += ["--storage-port", str(parsed.storage_port)]
     for fault in parsed.fault:
         command += ["--fault", fault]
     with _interrupted_by_signals():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from pytest_evalharness.arena.faults.registry import ALWAYS, FAULTS, parse
+from pytest_evalharness.arena.faults.fault import ALWAYS
+from pytest_evalharness.arena.faults.registry import FAULTS, parse
 
 
 class Faults:

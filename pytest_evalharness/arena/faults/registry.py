@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from pytest_evalharness.arena.faults.artifacts import ARTIFACT_FAULTS
+from pytest_evalharness.arena.faults.fault import ALWAYS, MOST_TIMES, Fault, FaultSpecError, seconds, times
+from pytest_evalharness.arena.game.hosted import MISHAPS
 from pytest_evalharness.arena.game.scoring import Scoring
-from pytest_evalharness.arena.league.referee import MISHAPS
 
-_MOST_SECONDS = 86_400.0
-_MOST_TIMES = 1_000_000
 _SEAT = re.compile(r"(?P<seat>[0-7])(?::(?P<policy>[^:\s]+:v[1-9][0-9]*))?")
 _GAMES = re.compile(
     r"(?P<count>[1-9][0-9]{0,5}):(?P<policy>[^:\s]+:v[1-9][0-9]*)(?::(?P<error>[a-z_]{1,40}))?"
@@ -25,30 +23,12 @@ _PLAYERS = re.compile(
 )
 
 
-class FaultSpecError(ValueError):
-    """A spec that names no fault, or gives it a value it cannot have."""
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= _MOST_SECONDS:
-        raise ValueError(text)
-    return value
-
-
-def _times(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= _MOST_TIMES:
-        raise ValueError(text)
-    return value
-
-
 def _broken(text: str) -> tuple[int, int]:
     """How many calls are answered with which status of a server that is broken."""
     count, _, status = text.partition(":")
     if status not in {"", "500", "502", "503", "504"}:
         raise ValueError(text)
-    return _times(count), int(status or 500)
+    return times(count), int(status or 500)
 
 
 def _scoring(text: str) -> str:
@@ -101,22 +81,8 @@ def _players(text: str) -> tuple[int, str, str]:
 
 def _rolled(text: str) -> tuple[int, str]:
     count, _, version = text.partition(":")
-    return int(count) if count == "0" else _times(count), _version(version)
+    return int(count) if count == "0" else times(count), _version(version)
 
-
-@dataclass(frozen=True)
-class Fault:
-    """A kind of fault. `parse` reads its value; `bare` is what it means without one (None: it needs one)."""
-
-    name: str
-    value: str
-    help: str
-    parse: Callable[[str], Any]
-    bare: Any = None
-    several: bool = False
-
-
-ALWAYS = "always"
 
 FAULTS = {
     fault.name: fault
@@ -132,7 +98,7 @@ FAULTS = {
             "reset-after-post",
             "TIMES",
             "the next TIMES accepted creations are stored, then their connection is reset without an answer",
-            _times,
+            times,
             bare=1,
         ),
         Fault(
@@ -142,7 +108,7 @@ FAULTS = {
             str,
             bare=ALWAYS,
         ),
-        Fault("slow-queue", "SECONDS", "new requests stay pending that long", _seconds),
+        Fault("slow-queue", "SECONDS", "new requests stay pending that long", seconds),
         Fault("closed-queue", "", "new requests stay pending until this is switched off", str, bare=ALWAYS),
         Fault(
             "reject-body",
@@ -154,21 +120,21 @@ FAULTS = {
             "silent-get",
             "TIMES",
             "the next TIMES GETs are accepted and never answered (for five minutes at most)",
-            _times,
+            times,
             bare=1,
         ),
         Fault(
             "moving-scores",
             "TIMES",
             "the next TIMES readings of a round each give its places to other players: the ranking moves while it is read",
-            _times,
-            bare=_MOST_TIMES,
+            times,
+            bare=MOST_TIMES,
         ),
         Fault(
             "html",
             "TIMES",
             "answers are a web page with status 200, as from a captive portal; plain `html` for all of them",
-            _times,
+            times,
             bare=ALWAYS,
         ),
         Fault(
@@ -182,13 +148,13 @@ FAULTS = {
             "not-visible",
             "SECONDS",
             "how long a new request answers 404 and is absent from lists, in place of the usual moment",
-            _seconds,
+            seconds,
         ),
         Fault(
             "fail-episodes",
             "COUNT",
             "the first COUNT episodes of new requests end as failed, with a platform_error",
-            _times,
+            times,
         ),
         Fault(
             "fail-games",
@@ -272,7 +238,7 @@ FAULTS = {
             "overloaded",
             "TIMES",
             "the next TIMES calls are answered with 503, and nothing is done",
-            _times,
+            times,
             bare=1,
         ),
         Fault(
@@ -286,33 +252,33 @@ FAULTS = {
             "TIMES",
             "the next TIMES calls are answered with a 429 that says they were rejected before anything was done, and to come back "
             "in a second",
-            _times,
+            times,
             bare=1,
         ),
         Fault(
             "throttled",
             "TIMES",
             "the next TIMES calls are done, a creation too, and answered with a 429 that says nothing",
-            _times,
+            times,
             bare=1,
         ),
         Fault(
             "late-artifacts",
             "SECONDS",
             "what a game leaves behind answers 404 until that long after its end; its evidence is not sealed before",
-            _seconds,
+            seconds,
         ),
         Fault(
             "retried-episodes",
             "COUNT",
             "the first COUNT episodes of new requests fail as player_never_started, and while the request lives are played again",
-            _times,
+            times,
         ),
         Fault(
             "lost-cursors",
             "TIMES",
             "the next TIMES places in the change feed at which a reader goes on are said to have expired (410)",
-            _times,
+            times,
             bare=1,
         ),
         Fault(
@@ -336,6 +302,7 @@ FAULTS = {
             str,
             bare=ALWAYS,
         ),
+        *ARTIFACT_FAULTS,
     )
 }
 

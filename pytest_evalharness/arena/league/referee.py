@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pytest_evalharness.arena.game.games import GAMES
 from pytest_evalharness.arena.game.hosted import MISHAPS, Order, Played, Recorded
@@ -23,6 +24,13 @@ def play_many(orders: Sequence[Order]) -> list[Played]:
 def record(order: Order) -> Recorded:
     """Play a match for its record."""
     return GAMES[order.game].record(order)
+
+
+def replay(order: Order, version: str, labels: Sequence[str], results: Mapping[str, Any] | None) -> bytes:
+    """Play a match for its replay."""
+    from pytest_evalharness.arena.game.replay import write
+
+    return write(order, version, labels, results)
 
 
 def casts() -> dict[str, list[tuple[str, list[str]]]]:

@@ -9,10 +9,11 @@ import multiprocessing.connection
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from pytest_evalharness.arena.game.hosted import Order, Played, Recorded
 from pytest_evalharness.arena.league import referee
@@ -76,6 +77,18 @@ class Workers:
             WorkersGoneError: as `play`.
         """
         return await self._run(referee.record, order)
+
+    async def replay(
+        self, order: Order, version: str, labels: Sequence[str], results: Mapping[str, Any] | None
+    ) -> bytes:
+        """Play one match for its replay; arguments as for `game.replay.write`.
+
+        Raises:
+            WorkersGoneError: as `play`.
+        """
+        return await self._run(
+            partial(referee.replay, version=version, labels=labels, results=results), order
+        )
 
     async def _run(self, job: Callable[[Order], _T], order: Order) -> _T:
         loop = asyncio.get_running_loop()

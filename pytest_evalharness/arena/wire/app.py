@@ -13,10 +13,11 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp
 
-from pytest_evalharness.arena.wire import refusals, routes_arena, routes_requests
+from pytest_evalharness.arena.wire import refusals, routes_arena, routes_requests, routes_storage
 from pytest_evalharness.arena.wire.gate import Gate
 from pytest_evalharness.arena.wire.hostile import Hostile
 from pytest_evalharness.arena.wire.house import BASE, House
+from pytest_evalharness.arena.wire.storage import PATH
 
 
 def build(house: House) -> ASGIApp:
@@ -45,6 +46,9 @@ def build(house: House) -> ASGIApp:
     admin = APIRouter(prefix="/_arena", include_in_schema=False)
     routes_arena.add(admin, house)
     app.include_router(admin)
+    store = APIRouter(prefix=PATH, include_in_schema=False)
+    routes_storage.add(store, house)
+    app.include_router(store)
     return Gate(Hostile(app, house), house)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections.abc import AsyncIterator
 from typing import Any
 
 from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
@@ -51,6 +52,19 @@ async def reset(scope: Any, receive: Receive) -> None:
         if sock is not None:  # closing with a linger time of zero sends RST
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         transport.abort()
+    await _gone(receive)
+
+
+async def hang_up(scope: Any, receive: Receive, parts: AsyncIterator[bytes]) -> None:
+    """Write bytes as they are, an answer's head among them, and close the connection: for answers that HTTP forbids."""
+    transport = scope.get(_KEY)
+    if transport is not None:
+        async for part in parts:
+            if transport.is_closing():
+                break
+            transport.write(part)
+            await asyncio.sleep(0)  # the client may leave in between
+        transport.close()
     await _gone(receive)
 
 

@@ -57,6 +57,7 @@ class Dialect:
         leaderboard: a leaderboard, from today's rows.
         security: the security schemes that its description names.
         describe: its description, from that of its routes.
+        packs_replays: whether replays are kept compressed with zlib, all at public addresses.
     """
 
     name: Name
@@ -71,7 +72,4 @@ class Dialect:
     results: Callable[[Said], Said] = as_today
     leaderboard: Callable[[Any], Any] = as_today
     describe: Callable[[dict[str, Any]], dict[str, Any]] = as_today
-
-    def detail(self, said: Said) -> Said:
-        """A request with its episodes, from today's."""
-        return {**said, "episodes": [self.episode(each) for each in said["episodes"]]}
+    packs_replays: bool = False

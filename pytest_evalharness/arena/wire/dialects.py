@@ -14,9 +14,12 @@ from typing_extensions import TypedDict
 from pytest_evalharness.arena.wire import (
     routes_account,
     routes_bulk,
+    routes_bundle,
     routes_episodes,
     routes_jobs,
+    routes_june,
     routes_league,
+    routes_manifest,
     routes_requests,
     shapes,
 )
@@ -89,7 +92,9 @@ CURRENT: Final = Dialect(
     routes=(
         routes_requests.add,
         routes_requests.add_cancel,
+        routes_manifest.add,
         routes_bulk.add,  # before `{episode_id}`, which would take their names for ids
+        routes_bundle.add,
         routes_episodes.add,
         routes_league.add,
         routes_account.add,
@@ -108,6 +113,7 @@ JUNE_2026: Final = Dialect(
     version="2026.6",
     routes=(
         routes_requests.add,
+        routes_june.add,
         routes_episodes.add_rows,
         routes_league.add,
         routes_account.add,
@@ -123,6 +129,7 @@ JUNE_2026: Final = Dialect(
     results=_old_results,
     leaderboard=_old_leaderboard,
     describe=_old_description,
+    packs_replays=True,
 )
 
 DIALECTS: Final = {dialect.name: dialect for dialect in (CURRENT, JUNE_2026)}

@@ -1,4 +1,6 @@
-"""Names and words as somebody would choose them who wants to harm whoever reads them. For the fault `hostile-names`.
+"""Names, words and ids as somebody would choose them who wants to harm whoever reads them.
+
+For the faults `hostile-names` and `slashed-ids`.
 
 Names of the user's own policies stay, or nobody could ask for them. Each other name gets the same attack every time, so that
 two answers never disagree about who is who.
@@ -30,6 +32,7 @@ _WORDS = frozenset(
     {"name", "player_name", "policy_name", "title", "description", "detail", "error", "message", "msg"}
 )
 _LISTS = frozenset({"names"})
+_IDS = frozenset({"id", "job_id", "episode_id", "episode_request_id", "artifact_id"})
 
 
 class Hostile:
@@ -51,7 +54,8 @@ class Hostile:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and its answer back."""
         wanted = scope["type"] == "http" and scope["path"].startswith(BASE)
-        if not wanted or self._house.faults.value("hostile-names") is None:
+        faults = self._house.faults
+        if not wanted or all(faults.value(name) is None for name in ("hostile-names", "slashed-ids")):
             await self._app(scope, receive, send)
             return
         start: Message = {}
@@ -74,7 +78,12 @@ class Hostile:
         kinds = [value for key, value in start["headers"] if key.lower() == b"content-type"]
         if not kinds or not kinds[0].startswith(b"application/json") or not body:
             return body
-        return json.dumps(self._worse(json.loads(body), "")).encode()
+        told = json.loads(body)
+        if self._house.faults.value("hostile-names") is not None:
+            told = self._worse(told, "")
+        if self._house.faults.value("slashed-ids") is not None:
+            told = _slashed(told)
+        return json.dumps(told).encode()
 
     def _worse(self, value: Any, key: str) -> Any:
         if isinstance(value, dict):
@@ -88,6 +97,29 @@ class Hostile:
         """A name with the attack that is always its own."""
         place = self._place.get(name, zlib.crc32(name.encode()))
         return ATTACKS[place % len(ATTACKS)] + name
+
+
+def _slashed(told: Any) -> Any:
+    """A list of episodes, the ids of whose first would leave any folder."""
+    where = next((key for key in ("entries", "episodes") if isinstance(told, dict) and key in told), None)
+    rows = told if where is None else told[where]
+    if not isinstance(rows, list) or not rows or not isinstance(rows[0], dict):
+        return told
+    first = rows[0]
+    if not str(first.get("id", first.get("episode_request_id"))).startswith("ereq_") and "tags" not in first:
+        return told
+    worse = {key: _escaping(value) if key in _IDS else value for key, value in first.items()}
+    if isinstance(worse.get("tags"), dict):
+        worse["tags"] = {**worse["tags"], "job_id": _escaping(worse["tags"].get("job_id"))}
+    return [worse, *rows[1:]] if where is None else {**told, where: [worse, *rows[1:]]}
+
+
+def _escaping(value: Any) -> Any:
+    """An id with its prefix, and a path behind it."""
+    if not isinstance(value, str):
+        return value
+    prefix, underscore, _ = value.partition("_")
+    return f"{prefix}{underscore}/../../../escaped" if underscore else "/../../../escaped"
 
 
 def _names_of(house: House) -> Iterator[str]:

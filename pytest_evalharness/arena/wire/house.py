@@ -15,6 +15,7 @@ from pytest_evalharness.arena.league.records import Marks
 from pytest_evalharness.arena.league.workers import Workers
 from pytest_evalharness.arena.league.world import World
 from pytest_evalharness.arena.wire.dialect import Dialect
+from pytest_evalharness.arena.wire.storage import Storage
 from pytest_evalharness.base.clock import Clock
 
 BASE = "/api/observatory"
@@ -35,6 +36,7 @@ class House:
     faults: Faults
     clock: Clock
     dialect: Dialect
+    storage: Storage
     token: str = field(repr=False)
     requests_total: int = 0
 
@@ -52,10 +54,16 @@ class House:
             world = rescored(world, Scoring(scoring), at)
         return world
 
-    def published(self, ended_at: float | None) -> bool:
-        """Whether what a game that ended then left behind can be had by now."""
-        late = self.faults.value("late-artifacts")
-        return late is None or ended_at is None or self.clock.now() >= ended_at + late
+    def published(self, ended_at: float | None, category: str | None = None) -> bool:
+        """Whether what a game that ended then left behind can be had by now.
+
+        Args:
+            ended_at: when it ended; None for one that never ran.
+            category: of which category of the download manifest; None for all of it.
+        """
+        late = self.faults.value("late-artifacts") or 0.0
+        of_some = [seconds for name, seconds in self.faults.all("late-category") if category in {None, name}]
+        return ended_at is None or self.clock.now() >= ended_at + max([late, *of_some])
 
     def receive(self, body: Mapping[str, Any]) -> None:
         """What happens to the world because a request has come, before it is looked at."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Path, Query
@@ -28,6 +29,21 @@ Cursor = Annotated[str | None, Query(max_length=2000)]
 Limit50 = Annotated[int, Query(ge=1, le=1000)]
 Limit200 = Annotated[int, Query(ge=1, le=200)]
 Limit100 = Annotated[int, Query(ge=1, le=100)]
+
+
+SelectedIds = Annotated[
+    list[Annotated[str, Query(pattern=f"^(xreq|ereq)_{HEX}$")]], Query(min_length=1, max_length=50)
+]
+
+
+def one_kind(ids: Sequence[str]) -> None:
+    """Refuse ids of requests and of episodes in one list.
+
+    Raises:
+        HTTPException: 422.
+    """
+    if len({each.partition("_")[0] for each in ids}) > 1:
+        raise invalid(["query", "ids"], "ids must be all xreq_ or all ereq_")
 
 
 def bad_cursor(error: ValueError) -> Exception:

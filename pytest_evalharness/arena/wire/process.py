@@ -39,6 +39,7 @@ class Options:
 
     home: Path
     port: int = 0
+    storage_port: int | None = None
     fd: int | None = None
     seed: int = 2026
     pace: float = 0.0
@@ -66,6 +67,9 @@ def serve(options: Options) -> None:
     with contextlib.ExitStack() as stack:
         stack.enter_context(_locked(options.home))
         sock = stack.enter_context(_listening(options))
+        sockets = [sock]
+        if options.storage_port is not None:
+            sockets.append(stack.enter_context(_bound(options.storage_port)))
         workers = stack.enter_context(contextlib.closing(Workers()))
         workers.warm()
         store = stack.enter_context(contextlib.closing(Store(options.home / "arena.sqlite")))
@@ -76,7 +80,7 @@ def serve(options: Options) -> None:
 
         world = finish()
         token = _token(options)
-        url = f"http://{_LOOPBACK}:{sock.getsockname()[1]}"
+        url, storage = (f"http://{_LOOPBACK}:{one.getsockname()[1]}" for one in (sock, sockets[-1]))
         _write_credentials(options.credentials, f"{url}/api", token)
         ready = json.dumps(
             {
@@ -85,6 +89,7 @@ def serve(options: Options) -> None:
                 "seed": options.seed,
                 "dialect": options.dialect.value,
                 "credentials": str(options.credentials),
+                "storage": storage,
             }
         )
         house = server.furnish(
@@ -97,8 +102,9 @@ def serve(options: Options) -> None:
             pace=options.pace,
             dialect=options.dialect,
             token=token,
+            storage=storage,
         )
-        server.run(house, sock, ready, exit_with_stdin=options.exit_with_stdin)
+        server.run(house, sockets, ready, exit_with_stdin=options.exit_with_stdin)
 
 
 @contextmanager

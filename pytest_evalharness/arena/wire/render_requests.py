@@ -173,6 +173,22 @@ def bulk(each: Episode, view: View, *, published: bool) -> shapes.BulkEntry:
     return entry
 
 
+def round_bulk(row: shapes.EpisodeShape, view: View, *, published: bool) -> shapes.BulkEntry:
+    """An episode of a round in a bulk read, from its row; `published` as for `bulk`."""
+    entry: shapes.BulkEntry = {
+        "id": row["id"],
+        "experience_request_id": None,
+        "created_at": row["created_at"],
+        "status": row["status"],
+        "error_type": None,
+        "evidence_state": "sealed" if published else "pending",
+    }
+    if view == "results":
+        entry["scores"], entry["participants"] = row["scores"], row["participants"]
+        entry["replay_url"], entry["error"] = None, None
+    return entry
+
+
 def request_row(request: Request, me: User) -> shapes.RequestRow:
     """A request in a list."""
     counts = request.counts

@@ -8,7 +8,8 @@ from fastapi import APIRouter, HTTPException, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_evalharness.arena.faults.registry import FAULTS, FaultSpecError
+from pytest_evalharness.arena.faults.fault import FaultSpecError
+from pytest_evalharness.arena.faults.registry import FAULTS
 from pytest_evalharness.arena.wire.house import House
 from pytest_evalharness.arena.wire.refusals import invalid
 
@@ -28,6 +29,12 @@ def add(api: APIRouter, house: House) -> None:
     async def counters() -> Response:
         """What was posted and created since this home exists, and all API requests since the server started."""
         return JSONResponse({**house.desk.counters(), "requests_total": house.requests_total})
+
+    @api.get("/storage")
+    async def storage() -> Response:
+        """How many came to the store of artifacts since the server started, with a token or not, and what they got."""
+        empty = {"requests": 0, "with_a_token": 0}
+        return JSONResponse({**empty, **dict(sorted(house.storage.visits.items()))})
 
     @api.get("/health")
     async def health() -> Response:

@@ -1,29 +1,23 @@
-"""Routes that show many episodes at once: bulk reads, the change feed, the download manifest."""
+"""Routes that show many episodes at once: bulk reads and the change feed."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Query, Response
 from fastapi.responses import JSONResponse
 
-from pytest_evalharness.arena.league.ids import HEX
-from pytest_evalharness.arena.league.records import Episode, Request, State
-from pytest_evalharness.arena.wire import paging, shapes
+from pytest_evalharness.arena.league.records import Episode, Request
+from pytest_evalharness.arena.wire import paging, replays, seen, shapes
 from pytest_evalharness.arena.wire import render_requests as render
 from pytest_evalharness.arena.wire.house import House
-from pytest_evalharness.arena.wire.parameters import Cursor, Limit200, bad_cursor
-from pytest_evalharness.arena.wire.refusals import invalid
+from pytest_evalharness.arena.wire.parameters import Cursor, Limit200, SelectedIds, bad_cursor, one_kind
 from pytest_evalharness.arena.wire.render_requests import View
+from pytest_evalharness.arena.wire.seen import Choice
 from pytest_evalharness.base.clock import iso
-
-Category = Literal["results", "replay", "events", "error_info", "game_logs", "player_logs", "player_artifact"]
-
-_SelectedId = Annotated[str, Query(pattern=f"^(xreq|ereq)_{HEX}$")]
-_Ids = Annotated[list[_SelectedId], Query(min_length=1, max_length=50)]
 
 _LONGEST_WAIT = 30.0
 _GATHER = 0.05  # after a first change: episodes end in bursts, and one page for a burst is enough
@@ -34,60 +28,48 @@ def add(api: APIRouter, house: House) -> None:
     """Add the routes."""
     _bulk(api, house)
     _changes(api, house)
-    _manifest(api, house)
-
-
-def _one_kind(ids: Sequence[str]) -> None:
-    if len({each.partition("_")[0] for each in ids}) > 1:
-        raise invalid(["query", "ids"], "ids must be all xreq_ or all ereq_")
-
-
-def _select(house: House, ids: Sequence[str]) -> tuple[list[Episode], list[str]]:
-    """The episodes behind ids, oldest request first, and the ids nothing can be seen of."""
-    found: dict[str, Episode] = {}
-    missing: list[str] = []
-    for each in dict.fromkeys(ids):
-        request, episode = house.desk.request(each), house.desk.episode(each)
-        if request is not None:
-            found.update({child.id: child for child in request.episodes})
-        elif episode is not None:
-            found[episode.id] = episode
-        else:
-            missing.append(each)
-    return sorted(found.values(), key=lambda e: (e.request.created_at, e.request.id, e.index)), missing
-
-
-def _page(
-    rows: Sequence[Episode], limit: int, cursor: str | None, states: Sequence[str] = ()
-) -> tuple[Sequence[Episode], str | None]:
-    def wanted(each: Episode) -> bool:
-        return not states or each.state.value in states
-
-    try:
-        return paging.page(rows, lambda each: each.id, limit, cursor, wanted)
-    except paging.BadCursorError as error:
-        raise bad_cursor(error) from error
 
 
 def _entry(house: House, each: Episode, view: View) -> shapes.BulkEntry:
-    return render.bulk(each, view, published=house.published(each.completed_at))
+    told = render.bulk(each, view, published=house.published(each.completed_at))
+    if view == "results":
+        told["replay_url"] = replays.address(house, each.id, each.state.value, of_round=False)
+    return told
+
+
+def _bulk_entry(house: House, choice: Choice, view: View) -> shapes.BulkEntry:
+    """An episode of a request or of a round."""
+    if isinstance(choice.source, Episode):
+        return _entry(house, choice.source, view)
+    shown = choice.seen(house)
+    told = render.round_bulk(shown.row, view, published=house.published(shown.ended_at))
+    if view == "results":
+        told["replay_url"] = replays.address(house, choice.id, choice.state.value, of_round=True)
+    return told
 
 
 def _bulk(api: APIRouter, house: House) -> None:
     @api.get("/v2/episode-requests", response_model=shapes.BulkPage)
     async def bulk(
-        ids: _Ids,
+        ids: SelectedIds,
         view: View = "progress",
         status: Annotated[list[str] | None, Query(max_length=20)] = None,
         limit: Limit200 = 200,
         cursor: Cursor = None,
     ) -> Response:
-        _one_kind(ids)
-        rows, missing = _select(house, ids)
-        shown, following = _page(rows, limit, cursor, status or ())
+        one_kind(ids)
+        rows, missing = seen.select(house, ids)
+
+        def wanted(each: Choice) -> bool:
+            return not status or each.state.value in status
+
+        try:
+            shown, following = paging.page(rows, lambda each: each.id, limit, cursor, wanted)
+        except paging.BadCursorError as error:
+            raise bad_cursor(error) from error
         return JSONResponse(
             {
-                "entries": [_entry(house, each, view) for each in shown],
+                "entries": [_bulk_entry(house, each, view) for each in shown],
                 "unavailable_ids": missing,
                 "next_cursor": following,
                 "observed_at": iso(house.clock.now()),
@@ -98,13 +80,13 @@ def _bulk(api: APIRouter, house: House) -> None:
 def _changes(api: APIRouter, house: House) -> None:
     @api.get("/v2/episode-requests/changes", response_model=shapes.ChangePage)
     async def changes(
-        ids: _Ids,
+        ids: SelectedIds,
         view: View = "progress",
         limit: Limit200 = 200,
         cursor: Cursor = None,
         wait_seconds: Annotated[float, Query(ge=0, le=60, allow_inf_nan=False)] = 0.0,
     ) -> Response:
-        _one_kind(ids)
+        one_kind(ids)
         requests = [house.desk.request(each) for each in dict.fromkeys(ids)]
         found = [each for each in requests if each is not None]
         if len(found) < len(requests) or not found:
@@ -196,65 +178,4 @@ def _change_page(
         # A reader that waits here is answered at once when there is news; one that does not should take a breath.
         "poll_after_seconds": 0 if more or (waited and shown) else 1,
         "expires_at": iso(house.clock.now() + _LIFETIME),
-    }
-
-
-def _manifest(api: APIRouter, house: House) -> None:
-    @api.get("/v2/episode-requests/download-manifest", response_model=shapes.DownloadPage)
-    async def manifest(
-        ids: _Ids,
-        include: Annotated[list[Category], Query(min_length=1, max_length=len(get_args(Category)))],
-        agent: Annotated[list[int] | None, Query(max_length=64)] = None,
-        limit: Limit200 = 200,
-        cursor: Cursor = None,
-    ) -> Response:
-        del agent  # only per-seat artifacts ask for it, and there are none here yet
-        _one_kind(ids)
-        rows, missing = _select(house, ids)
-        shown, following = _page(rows, max(1, limit // len(include)), cursor)
-        entries = [_download(house, each, category) for each in shown for category in include]
-        return JSONResponse({"entries": entries, "unavailable_ids": missing, "next_cursor": following})
-
-
-_FILES: dict[str, tuple[str, str]] = {
-    "results": ("results.json", "application/json"),
-    "error_info": ("error_info.json", "application/json"),
-    "replay": ("replay.replay", "application/octet-stream"),
-    "events": ("events.json", "application/json"),
-    "game_logs": ("game.log", "text/plain"),
-    "player_logs": ("policy_agent.log", "text/plain"),
-    "player_artifact": ("policy_artifact.zip", "application/zip"),
-}
-
-
-def _download(house: House, episode: Episode, category: Category) -> shapes.DownloadEntry:
-    content: dict[str, Any] | None = None
-    published = house.published(episode.completed_at)
-    if category == "results" and episode.state is State.COMPLETED and published:
-        content = house.desk.results(episode)
-    elif category == "error_info" and episode.state is State.FAILED and published:
-        content = {"error_type": episode.error_type, "message": episode.error}
-    filename, media_type = _FILES[category]
-    state: Literal["pending", "ready", "not_produced"] = (
-        "ready"
-        if content is not None
-        else "not_produced"
-        if episode.state.terminal and published
-        else "pending"
-    )
-    return {
-        "episode_request_id": episode.id,
-        "category": category,
-        "position": None,
-        "artifact_id": f"{episode.id}:{category}",
-        "version": "v1" if content is not None else None,
-        "filename": filename,
-        "state": state,
-        "media_type": media_type,
-        "encoding": "identity",
-        "size": None,
-        "etag": None,
-        "url": None,
-        "expires_at": None,
-        "inline_json": content,
     }

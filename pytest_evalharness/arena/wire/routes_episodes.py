@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.responses import JSONResponse
 
-from pytest_evalharness.arena.league.records import State
-from pytest_evalharness.arena.wire import left_behind, seen, shapes
+from pytest_evalharness.arena.wire import inventory, left_behind, replays, seen, shapes
 from pytest_evalharness.arena.wire import render_requests as render
+from pytest_evalharness.arena.wire.delivery import Delivery
 from pytest_evalharness.arena.wire.house import House
+from pytest_evalharness.arena.wire.inventory import Piece
 from pytest_evalharness.arena.wire.listing import Asked
 from pytest_evalharness.arena.wire.parameters import (
     BareId,
@@ -37,7 +38,7 @@ def add_rows(api: APIRouter, house: House) -> None:
 
     @api.get("/v2/episode-requests/{episode_id}", response_model=shapes.EpisodeShape)
     async def row(episode_id: EpisodeId) -> Response:
-        return JSONResponse(house.dialect.episode(seen.find(house, episode_id).row))
+        return JSONResponse(replays.episode(house, seen.find(house, episode_id).row))
 
 
 def _stats(api: APIRouter, house: House) -> None:
@@ -61,7 +62,9 @@ def _lists(api: APIRouter, house: House) -> None:
     shape = pages.shape(shapes.SummaryShape)
 
     def answer(rows: list[Seen], asked: Asked) -> Response:
-        return pages.answer(rows, lambda each: each.row["id"], asked, lambda each: each.summary)
+        return pages.answer(
+            rows, lambda each: each.row["id"], asked, lambda each: replays.told(house, each.summary)
+        )
 
     @api.get("/v2/rounds/{round_id}/episode-requests", response_model=shape)
     async def of_round(round_id: RoundId, asked: Asked = wanted) -> Response:
@@ -118,13 +121,17 @@ def _artifacts(api: APIRouter, house: House) -> None:
 
 def _logs(api: APIRouter, house: House) -> None:
     @api.get("/v2/episode-requests/{episode_id}/artifacts/logs")
-    async def game_log(episode_id: EpisodeId) -> Response:
-        return PlainTextResponse((await seen.record(house, seen.find(house, episode_id))).game_log)
+    async def game_log(request: Request, episode_id: EpisodeId) -> Response:
+        return await piece_of(house, request, seen.find(house, episode_id), Piece("game_logs"))
+
+    @api.get("/v2/episode-requests/{episode_id}/artifacts/replay")
+    async def replay(request: Request, episode_id: EpisodeId) -> Response:
+        return await piece_of(house, request, seen.find(house, episode_id), Piece("replay"))
 
     @api.get("/v2/episode-requests/{episode_id}/artifacts/{kind}", include_in_schema=False)
     async def unknown(episode_id: EpisodeId, kind: str) -> Response:
         seen.find(house, episode_id)
-        if kind in {"replay", "debug", "events"}:
+        if kind in {"debug", "events"}:
             raise not_found("Artifact")
         raise HTTPException(400, "Unknown artifact type")
 
@@ -136,8 +143,8 @@ def _logs(api: APIRouter, house: House) -> None:
                 "position": position,
                 "policy_version_id": version.id,
                 "policy_name": version.policy_name,
-                "has_log": episode.state is State.COMPLETED,
-                "has_artifact": left_behind.uploads(episode, position),
+                "has_log": inventory.left(episode, Piece("player_logs", position)),
+                "has_artifact": inventory.left(episode, Piece("player_artifact", position)),
             }
             for position, version in enumerate(episode.seats)
             if house.world.owned(version)
@@ -145,14 +152,24 @@ def _logs(api: APIRouter, house: House) -> None:
         return JSONResponse(rows)
 
     @api.get("/v2/episode-requests/{episode_id}/{version_id}/policy-logs/{position}")
-    async def policy_log(episode_id: EpisodeId, version_id: BareId, position: Position) -> Response:
-        recorded = await seen.record(house, seen.seat(house, episode_id, version_id, position))
-        return PlainTextResponse(recorded.seat_logs[position])
+    async def policy_log(
+        request: Request, episode_id: EpisodeId, version_id: BareId, position: Position
+    ) -> Response:
+        episode = seen.seat(house, episode_id, version_id, position)
+        return await piece_of(house, request, episode, Piece("player_logs", position))
 
     @api.get("/v2/episode-requests/{episode_id}/{version_id}/policy-artifact/{position}")
-    async def policy_artifact(episode_id: EpisodeId, version_id: BareId, position: Position) -> Response:
+    async def policy_artifact(
+        request: Request, episode_id: EpisodeId, version_id: BareId, position: Position
+    ) -> Response:
         episode = seen.seat(house, episode_id, version_id, position)
-        if not left_behind.uploads(episode, position):
-            raise not_found("Artifact")
-        content = left_behind.upload(episode, position, await seen.record(house, episode))
-        return Response(content, media_type="application/zip")
+        return await piece_of(house, request, episode, Piece("player_artifact", position))
+
+
+async def piece_of(house: House, request: Request, episode: Seen, piece: Piece) -> Response:
+    """A piece of what an episode left.
+
+    Raises:
+        HTTPException: 404 if it is not there, 403 if it is refused.
+    """
+    return Delivery(house, await inventory.content(house, episode, piece), request)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi import APIRouter, HTTPException, Path, Request, Response
+from fastapi.responses import JSONResponse
 
-from pytest_evalharness.arena.league.records import State
-from pytest_evalharness.arena.wire import left_behind, seen, shapes
-from pytest_evalharness.arena.wire import render_requests as render
+from pytest_evalharness.arena.faults import payloads
+from pytest_evalharness.arena.wire import inventory, replays, seen, shapes
+from pytest_evalharness.arena.wire.delivery import Delivery
 from pytest_evalharness.arena.wire.house import House
+from pytest_evalharness.arena.wire.inventory import Category, Piece
 from pytest_evalharness.arena.wire.parameters import BareId, EpisodeId
 from pytest_evalharness.arena.wire.refusals import not_found
-from pytest_evalharness.arena.wire.routes_episodes import stats_of
+from pytest_evalharness.arena.wire.routes_episodes import piece_of, stats_of
 from pytest_evalharness.arena.wire.seen import Seen
 
 _Kind = Annotated[str, Path(max_length=100)]
@@ -40,62 +41,62 @@ def add(api: APIRouter, house: House) -> None:
 
 def _artifacts(api: APIRouter, house: House) -> None:
     @api.get(_JOB + "/artifacts/{artifact_type}")
-    async def artifact(job_id: BareId, artifact_type: _Kind) -> Response:
-        return await _artifact(house, _by_job(house, job_id), artifact_type)
+    async def artifact(request: Request, job_id: BareId, artifact_type: _Kind) -> Response:
+        return await _artifact(house, request, _by_job(house, job_id), artifact_type)
 
     @api.get(_JOB + "/episode-stats", response_model=shapes.EpisodeStats)
     async def stats(job_id: BareId) -> Response:
         return JSONResponse(stats_of(house, _by_job(house, job_id)))
 
 
-async def _artifact(house: House, episode: Seen, kind: str) -> Response:
+async def _artifact(house: House, request: Request, episode: Seen, kind: str) -> Response:
     """One artifact. Its kinds are spelt with underscores here."""
     if kind == "results":
         return JSONResponse(seen.results_of(house, episode))
     if kind == "error_info":
         return JSONResponse(seen.error_of(house, episode))
     if kind == "logs":
-        return PlainTextResponse((await seen.record(house, episode)).game_log)
+        return await piece_of(house, request, episode, Piece("game_logs"))
     if kind == "replay":
-        raise not_found("Artifact")
+        return Delivery(house, await replays.content(house, episode, packed=True), request)
     raise HTTPException(400, "Unknown artifact type")
 
 
 def _logs(api: APIRouter, house: House) -> None:
     @api.get(_JOB + "/policy-logs", response_model=list[str])
     async def policy_logs(job_id: BareId) -> Response:
-        episode = _by_job(house, job_id)
-        written = range(len(episode.seats)) if episode.state is State.COMPLETED else ()
-        return JSONResponse([f"policy_agent_{seat}.log" for seat in written])
+        return JSONResponse(_names(house, _by_job(house, job_id), "player_logs"))
 
     @api.get(_JOB + "/policy-logs/{index}")
-    async def policy_log(job_id: BareId, index: _Index) -> Response:
-        recorded = await seen.record(house, _by_job(house, job_id))
-        if index >= len(recorded.seat_logs):
+    async def policy_log(request: Request, job_id: BareId, index: _Index) -> Response:
+        episode = _by_job(house, job_id)
+        if index >= len(episode.seats):
             raise not_found("Log")
-        return PlainTextResponse(recorded.seat_logs[index])
+        return await piece_of(house, request, episode, Piece("player_logs", index))
 
     @api.get(_JOB + "/policy-artifact", response_model=list[str])
     async def policy_artifacts(job_id: BareId) -> Response:
-        uploaded = _uploaded(house, _by_job(house, job_id))
-        return JSONResponse([f"policy_artifact_{seat}.zip" for seat in uploaded])
+        return JSONResponse(_names(house, _by_job(house, job_id), "player_artifact"))
 
     @api.get(_JOB + "/policy-artifact/{index}")
-    async def policy_artifact(job_id: BareId, index: _Index) -> Response:
+    async def policy_artifact(request: Request, job_id: BareId, index: _Index) -> Response:
         episode = _by_job(house, job_id)
-        if index not in _uploaded(house, episode):
+        if index >= len(episode.seats) or not house.world.owned(episode.seats[index]):
             raise not_found("Artifact")
-        content = left_behind.upload(episode, index, await seen.record(house, episode))
-        return Response(content, media_type="application/zip")
+        return await piece_of(house, request, episode, Piece("player_artifact", index))
 
 
-def _uploaded(house: House, episode: Seen) -> list[int]:
-    """The seats of the user's own policies that uploaded something of their play."""
-    return [
-        seat
+def _names(house: House, episode: Seen, category: Category) -> list[str]:
+    """The names of what the seats left: the logs of all of them, the uploads of the user's own policies."""
+    every = [
+        Piece(category, seat)
         for seat, version in enumerate(episode.seats)
-        if house.world.owned(version) and left_behind.uploads(episode, seat)
+        if category == "player_logs" or house.world.owned(version)
     ]
+    there = [piece for piece in every if inventory.stand(house, episode, piece) in ("ready", "unavailable")]
+    if house.faults.value("hostile-files") is not None:
+        return [payloads.file_name(place) for place, _ in enumerate(there)]
+    return [piece.filename for piece in there]
 
 
 def _few_kinds(api: APIRouter, house: House) -> None:
@@ -115,11 +116,7 @@ def _by_job(house: House, job_id: str) -> Seen:
     Raises:
         HTTPException: 404.
     """
-    for request in house.desk.requests():
-        for each in request.episodes:
-            if render.job_id(each.id) == job_id and each.state is not State.PENDING:
-                return seen.of_request(house, each)
-    for played in house.world.game_by_id.values():
-        if render.job_id(played[1].id) == job_id:
-            return seen.of_round(house, *played)
+    found = replays.by_job(house, job_id)
+    if found is not None:
+        return found
     raise not_found("Job")

@@ -12,7 +12,7 @@ from pytest_evalharness.arena.league.desk import AlreadyOverError, KeyConflictEr
 from pytest_evalharness.arena.league.records import Request as GameRequest
 from pytest_evalharness.arena.league.roster import UnresolvableError
 from pytest_evalharness.arena.wire import render_requests as render
-from pytest_evalharness.arena.wire import shapes
+from pytest_evalharness.arena.wire import replays, shapes
 from pytest_evalharness.arena.wire.bodies import CreateExperienceRequest
 from pytest_evalharness.arena.wire.connection import reset
 from pytest_evalharness.arena.wire.dialect import Said
@@ -45,7 +45,8 @@ def visible(house: House, request_id: str) -> GameRequest:
 
 def _whole(house: House, told: Mapping[str, Any]) -> Said:
     """A request with its episodes, as it is told at the moment."""
-    return house.dialect.detail(_shown(house, told))
+    episodes = [replays.episode(house, each) for each in told["episodes"]]
+    return {**_shown(house, told), "episodes": episodes}
 
 
 def _shown(house: House, told: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,7 +97,7 @@ def _create(api: APIRouter, house: House) -> None:
 
 
 def _read(api: APIRouter, house: House) -> None:
-    me, dialect, pages = house.world.me, house.dialect, house.dialect.pages
+    me, pages = house.world.me, house.dialect.pages
     rows: Any = pages.asked(50, 1000)
     summaries_wanted: Any = pages.asked(50, 200)
 
@@ -115,12 +116,14 @@ def _read(api: APIRouter, house: House) -> None:
     @api.get(_PATH + "/{request_id}/episodes", response_model=list[shapes.EpisodeShape])
     async def episodes(request_id: RequestId) -> Response:
         found = visible(house, request_id).episodes
-        return JSONResponse([dialect.episode(render.episode(each, me)) for each in found])
+        return JSONResponse([replays.episode(house, render.episode(each, me)) for each in found])
 
     @api.get(_PATH + "/{request_id}/episode-requests", response_model=pages.shape(shapes.SummaryShape))
     async def summaries(request_id: RequestId, asked: Asked = summaries_wanted) -> Response:
         found = visible(house, request_id).episodes
-        return pages.answer(found, lambda each: each.id, asked, render.summary)
+        return pages.answer(
+            found, lambda each: each.id, asked, lambda each: replays.told(house, render.summary(each))
+        )
 
 
 def add_cancel(api: APIRouter, house: House) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from fastapi import HTTPException
 
 from pytest_evalharness.arena.game.games import GAMES
-from pytest_evalharness.arena.game.hosted import Order, Recorded
+from pytest_evalharness.arena.game.hosted import Order
 from pytest_evalharness.arena.league.dispatch import order_of
 from pytest_evalharness.arena.league.records import Episode, State
 from pytest_evalharness.arena.league.world import Game, Round, Version
@@ -101,13 +101,46 @@ def find(house: House, episode_id: str) -> Seen:
     return of_round(house, *played)
 
 
+@dataclass(frozen=True)
+class Choice:
+    """An episode that was asked for by its id, or by that of its request: shown only when its turn comes."""
+
+    id: str
+    state: State
+    source: Episode | tuple[Round, Game]
+
+    def seen(self, house: House) -> Seen:
+        """The episode with its row."""
+        if isinstance(self.source, Episode):
+            return of_request(house, self.source)
+        return of_round(house, *self.source)
+
+
+def select(house: House, ids: Iterable[str]) -> tuple[list[Choice], list[str]]:
+    """The episodes behind ids of requests or of episodes, each once, and the ids nothing can be seen of."""
+    found: dict[str, Choice] = {}
+    missing: list[str] = []
+    for each in dict.fromkeys(ids):
+        request, episode = house.desk.request(each), house.desk.episode(each)
+        played = house.now.game_by_id.get(each)
+        if request is not None:
+            found.update({child.id: Choice(child.id, child.state, child) for child in request.episodes})
+        elif episode is not None:
+            found[each] = Choice(each, episode.state, episode)
+        elif played is not None:
+            found[each] = Choice(each, State.COMPLETED, played)
+        else:
+            missing.append(each)
+    return list(found.values()), missing
+
+
 def results_of(house: House, seen: Seen) -> Said:
     """Its results.json, in the house's dialect.
 
     Raises:
         HTTPException: 404 if it has none.
     """
-    there = seen.state is State.COMPLETED and house.published(seen.ended_at)
+    there = seen.state is State.COMPLETED and house.published(seen.ended_at, "results")
     results = seen.results() if there else None
     if results is None:
         raise not_found("Artifact")
@@ -120,20 +153,9 @@ def error_of(house: House, seen: Seen) -> dict[str, Any]:
     Raises:
         HTTPException: 404 if it did not.
     """
-    if seen.error is None or not house.published(seen.ended_at):
+    if seen.error is None or not house.published(seen.ended_at, "error_info"):
         raise not_found("Artifact")
     return seen.error
-
-
-async def record(house: House, seen: Seen) -> Recorded:
-    """Play it again: logs are not kept, the same seed writes the same ones.
-
-    Raises:
-        HTTPException: 404 if it left none.
-    """
-    if seen.state is not State.COMPLETED or not house.published(seen.ended_at):
-        raise not_found("Artifact")
-    return await house.workers.record(seen.order)
 
 
 def seat(house: House, episode_id: str, version_id: str, position: int) -> Seen:

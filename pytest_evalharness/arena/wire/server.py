@@ -21,6 +21,7 @@ from pytest_evalharness.arena.wire.connection import Protocol
 from pytest_evalharness.arena.wire.dialect import Name
 from pytest_evalharness.arena.wire.dialects import DIALECTS
 from pytest_evalharness.arena.wire.house import House
+from pytest_evalharness.arena.wire.storage import Storage
 from pytest_evalharness.base.clock import Clock
 
 _GRACE = 1  # seconds a request under way gets to end when the server stops
@@ -39,6 +40,7 @@ def furnish(
     pace: float,
     dialect: Name,
     token: str,
+    storage: str,
 ) -> House:
     """Put everything the routes need into one place."""
     desk = Desk(seed, world, store, clock)
@@ -59,11 +61,12 @@ def furnish(
         clock=clock,
         dialect=DIALECTS[dialect],
         token=token,
+        storage=Storage.of(storage, token),
     )
 
 
-def run(house: House, sock: socket.socket, ready: str, *, exit_with_stdin: bool) -> None:
-    """Serve on a listening socket until a signal, or the end of standard input; print `ready` once it answers."""
+def run(house: House, sockets: list[socket.socket], ready: str, *, exit_with_stdin: bool) -> None:
+    """Serve on listening sockets until a signal, or the end of standard input; print `ready` once it answers."""
     config = uvicorn.Config(
         build(house),
         http=Protocol,
@@ -81,7 +84,7 @@ def run(house: House, sock: socket.socket, ready: str, *, exit_with_stdin: bool)
     with contextlib.suppress(
         KeyboardInterrupt
     ):  # it has shut down in order by then; the signal is delivered again
-        server.run(sockets=[sock])
+        server.run(sockets=sockets)
 
 
 class _Server(uvicorn.Server):

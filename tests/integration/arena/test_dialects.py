@@ -28,13 +28,20 @@ def paths(arena):
 def test_its_description_has_the_routes_of_its_time(june, arena):
     then, now = paths(june), paths(arena)
     gone = {
-        "/v2/experience-requests/{request_id}/cancel", "/v2/episode-requests", "/v2/episode-requests/changes",
-        "/v2/episode-requests/download-manifest", "/usage/me/credits",
+        "/v2/experience-requests/{request_id}/cancel", "/v2/episode-requests/changes",
+        "/v2/episode-requests/download-manifest", "/usage/me/credits", "/v2/rounds/{round_id}/episode-requests",
+        "/v2/policy-versions/{version_id}/episode-requests", "/v2/episode-requests/{episode_id}/bundle",
     }  # fmt: skip
     assert gone <= set(now)
     assert not gone & set(then)
     assert "/jobs/{job_id}/artifacts/{artifact_type}" in then
-    assert not any(path.startswith("/jobs") for path in now)
+    assert not any(path.startswith(("/jobs", "/v2/pools", "/episodes")) for path in now)
+    bulk = [
+        {each["name"] for each in told["/v2/episode-requests"]["get"]["parameters"]} for told in (then, now)
+    ]
+    assert {"pool_id", "round_id", "offset"} <= bulk[0]
+    assert not bulk[0] & {"ids", "view", "cursor"}, "it read no episodes by their ids then"
+    assert {"ids", "view", "cursor"} <= bulk[1]
     schema = june.get("/openapi.json")
     [scheme] = schema["components"]["securitySchemes"].values()
     assert scheme["name"] == "X-Auth-Token"

@@ -352,5 +352,6 @@ def test_the_manifest_has_results_inline(arena):
     entries = arena.get("/v2/episode-requests/download-manifest", ids=done["id"], include=include)["entries"]
 
     states = {(entry["category"], entry["state"]) for entry in entries}
-    assert states == {("results", "ready"), ("error_info", "not_produced"), ("replay", "not_produced")}
+    assert states == {("results", "ready"), ("error_info", "not_produced"), ("replay", "ready")}
     assert all(entry["inline_json"]["scores"] for entry in entries if entry["category"] == "results")
+    assert all(entry["inline_json"] is None for entry in entries if entry["category"] == "replay")
