@@ -30,7 +30,9 @@
         ├── EvidenceUnreadable      a file that is no evidence of logged calls
         ├── NotEnoughEvidence       evidence without what an engine or an estimate needs
         ├── BadPolicy               an engine returned no decision table
-        └── EvidenceContradicted    the checks inside a benchmark do not hold
+        ├── EvidenceContradicted    the checks inside a benchmark do not hold
+        ├── TooExpensive            an engine that would plan in a world too big for it
+        └── EngineFailed            an engine's own code broke while it was fitted
 
 Every class has a stable code; `docs/reference/errors.md` has a paragraph for each.
 """
@@ -270,6 +272,18 @@ class EvidenceContradicted(Untrustworthy):
     """A benchmark's own checks do not hold, so none of its numbers is shown as a result."""
 
     code = "EVH304"
+
+
+class TooExpensive(Untrustworthy):
+    """An engine that solves a world again and again was given one that is too big for that."""
+
+    code = "EVH305"
+
+
+class EngineFailed(Untrustworthy):
+    """An engine's own code broke while it was fitted."""
+
+    code = "EVH306"
 
 
 def by_code(code: str) -> type[EvalHarnessError]:
