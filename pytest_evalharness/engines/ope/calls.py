@@ -78,6 +78,7 @@ class Calls:
         *,
         gamma: float = 1.0,
         terminal_discount: TerminalDiscount = TerminalDiscount.ARRIVAL,
+        weighable: bool = True,
     ) -> Self:
         """Calls from the transition rows of an evidence document.
 
@@ -89,6 +90,7 @@ class Calls:
             moves: the moves of the world, in its order.
             gamma: the discount of one turn, in [0, 1].
             terminal_discount: where a call's outcome stands in time.
+            weighable: whether propensities are read and must be there; without them only models can be fitted.
 
         Raises:
             ValueError: no row, a move that the world does not have, a propensity outside (0, 1], or a number that is none.
@@ -106,7 +108,11 @@ class Calls:
         paid = np.array([row.reward - row.penalty + arrival * row.terminal for row in rows], np.float64)
         _refuse(rows, move == NONE, lambda row: f"{row.move!r} is none of the world's moves")
         unlikely = ~((propensity > 0.0) & (propensity <= 1.0))
-        _refuse(rows, unlikely, lambda row: f"a propensity is above 0 and at most 1, not {row.propensity!r}")
+        _refuse(
+            rows,
+            unlikely & weighable,
+            lambda row: f"a propensity is above 0 and at most 1, not {row.propensity!r}",
+        )
         _refuse(rows, ~np.isfinite(paid), lambda _: "a reward that is no number")
         order = np.lexsort((np.array([row.t for row in rows]), call))
         call = call[order]

@@ -15,7 +15,9 @@ from pytest_evalharness.engines.ope.tally import Cells, Tally
 from pytest_evalharness.engines.ope.target import Target
 from pytest_evalharness.engines.ope.wdr import Corrections
 
-ESTIMATORS = ("pdwis", "dm", "dr", "wis", "pdis")
+WEIGHTED = ("pdwis", "wis", "pdis")
+"""The estimators that read weights alone."""
+ESTIMATORS = (*WEIGHTED, "dm", "dr")
 
 Progress = Callable[[int, int], None]
 """Called with (resamples done, of how many)."""
@@ -26,7 +28,7 @@ class Scores:
     """What one policy is worth on a log, in the outcomes' own units a call.
 
     Attributes:
-        values: of each estimator in `ESTIMATORS`; None where it has none.
+        values: of each estimator in `ESTIMATORS`, or in `WEIGHTED` where no model was asked for; None where it has none.
         draws: the resampled values, nan where there is none (B each).
         ess: Kong's effective sample size, in calls.
         matched: calls that the policy does not contradict.
@@ -34,7 +36,7 @@ class Scores:
         guessed: the share of decisions for which the model has only a guess, because the log never tried the policy's move.
         unterminated: the share of calls from whose first state the model finds no end of a call under the policy.
         model_only: no call has any weight, not even at the first step, so that `dr` is `dm`.
-        fitted: the model behind `dm`, at the log itself.
+        fitted: the model behind `dm`, at the log itself; None where no model was asked for.
     """
 
     values: Mapping[str, float | None]
@@ -45,7 +47,7 @@ class Scores:
     guessed: float
     unterminated: float
     model_only: bool
-    fitted: Fitted
+    fitted: Fitted | None
 
     def interval(self, estimator: str, level: float = 0.95) -> tuple[float, float] | None:
         """The percentile interval of one estimate."""
@@ -64,55 +66,58 @@ class Scores:
 class _Scored:
     """One policy while its resamples are gathered."""
 
-    def __init__(self, cells: Cells, target: Target) -> None:
+    def __init__(self, cells: Cells, target: Target, *, modelled: bool) -> None:
         self._target = target
-        self._calls = cells.calls
-        self._at = cells.at
-        self.weighted = Weighted.of(cells.calls, target)
-        self._evaluation = Evaluation(cells, target)
-        self._corrections = Corrections(cells, self.weighted)
-        self._gathered: dict[str, list[Floats]] = {name: [] for name in ESTIMATORS}
+        self._cells = cells
+        self._weighted = Weighted.of(cells.calls, target)
+        self._evaluation = Evaluation(cells, target) if modelled else None
+        self._corrections = Corrections(cells, self._weighted) if modelled else None
+        self._gathered: dict[str, list[Floats]] = {}
 
-    def score(self, drawn: Floats, tally: Tally) -> tuple[dict[str, Floats], Fitted]:
+    def _score(self, drawn: Floats, tally: Tally) -> tuple[dict[str, Floats], Fitted | None]:
+        weighted = self._weighted
+        found = {
+            "pdwis": weighted.pdwis(drawn),
+            "wis": weighted.wis(drawn),
+            "pdis": weighted.pdis(drawn),
+        }
+        if self._evaluation is None or self._corrections is None:
+            return found, None
         fitted = self._evaluation.fit(tally)
-        return {
-            "pdwis": self.weighted.pdwis(drawn),
-            "dm": fitted.dm,
-            "dr": self._corrections.wdr(drawn, fitted),
-            "wis": self.weighted.wis(drawn),
-            "pdis": self.weighted.pdis(drawn),
-        }, fitted
+        return {**found, "dm": fitted.dm, "dr": self._corrections.wdr(drawn, fitted)}, fitted
 
     def gather(self, drawn: Floats, tally: Tally) -> None:
-        for name, values in self.score(drawn, tally)[0].items():
-            self._gathered[name].append(values)
+        for name, values in self._score(drawn, tally)[0].items():
+            self._gathered.setdefault(name, []).append(values)
 
     def done(self, drawn: Floats, tally: Tally) -> Scores:
-        point, fitted = self.score(drawn, tally)
-        weighted = self.weighted
+        point, fitted = self._score(drawn, tally)
+        weighted = self._weighted
         return Scores(
             values={name: _finite(float(value[0])) for name, value in point.items()},
-            draws={name: np.concatenate([np.empty(0), *parts]) for name, parts in self._gathered.items()},
+            draws={name: np.concatenate([np.empty(0), *self._gathered.get(name, [])]) for name in point},
             ess=weighted.effective,
             matched=weighted.matched,
             mean_weight=weighted.mean,
             guessed=self._guessed(),
-            unterminated=float(fitted.unterminated[0]),
+            unterminated=float(fitted.unterminated[0]) if fitted is not None else 0.0,
             model_only=not weighted.weights[:, 0].any(),
             fitted=fitted,
         )
 
     def _guessed(self) -> float:
+        calls, at = self._cells.calls, self._cells.at
         if self._target.uniform:
-            return float((self._at[self._calls.state] == NONE).mean())
-        chosen = self._target.choice[self._calls.state]
-        return float(((chosen != NONE) & (self._at[self._calls.state, chosen] == NONE)).mean())
+            return float((at[calls.state] == NONE).mean())
+        chosen = self._target.choice[calls.state]
+        return float(((chosen != NONE) & (at[calls.state, chosen] == NONE)).mean())
 
 
 def score(
     calls: Calls,
     targets: Mapping[str, Target],
     *,
+    weighed: Mapping[str, Target] | None = None,
     resamples: int = 200,
     seed: int = 0,
     progress: Progress | None = None,
@@ -125,12 +130,14 @@ def score(
     Args:
         calls: the log.
         targets: the policies, by name.
+        weighed: further ones, scored by `WEIGHTED` alone, which costs a tenth.
         resamples: how many bootstrap resamples, B.
         seed: of the resamples.
         progress: told how many of them are done.
     """
     cells = Cells.of(calls)
-    scored = {name: _Scored(cells, target) for name, target in targets.items()}
+    scored = {name: _Scored(cells, target, modelled=True) for name, target in targets.items()}
+    scored |= {name: _Scored(cells, target, modelled=False) for name, target in (weighed or {}).items()}
     done = 0
     for drawn in counts(len(calls), resamples, seed):
         tally = cells.tally(drawn)

@@ -86,6 +86,7 @@ def test_logs_a_and_b(name, key, policy):
     compared = set(told) & set(expected)
     assert compared >= {"pdwis", "dm", "dr"}
     assert {name: told[name] for name in compared} == {name: close(expected[name]) for name in compared}
+    assert found.fitted is not None
     values = dict(zip(calls.states, found.fitted.v[:, 0], strict=True))
     assert expected.get("v", values) == {state: close(value) for state, value in values.items()}
 
