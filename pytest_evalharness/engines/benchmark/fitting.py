@@ -10,13 +10,7 @@ import msgspec
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.engines.benchmark.report import DONE, FAILED, NOT_ENOUGH, SIMULATOR_ONLY
 from pytest_evalharness.engines.evidence.document import Evidence
-from pytest_evalharness.errors import BadPolicy, NotEnoughEvidence
-
-WHY_SIMULATOR = (
-    "it learns by acting, and a log cannot say what would have happened after a move that nobody made; "
-    "evalharness engine run measures it in a world's simulator"
-)
-
+from pytest_evalharness.errors import EvalHarnessError, NotEnoughEvidence
 
 class Engine(Protocol):
     """What the benchmark needs of an engine."""
@@ -30,8 +24,8 @@ class Engine(Protocol):
         """Its name for people."""
 
     @property
-    def learns_from(self) -> str:
-        """What it learns from: episodes, preferences or simulator."""
+    def why_not_on_a_log(self) -> str | None:
+        """The sentence why a log cannot fit it; None where one can."""
 
     def run(self, evidence: Evidence, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Fit."""
@@ -75,13 +69,13 @@ def _one(engine: Engine, evidence: Evidence, params: Mapping[str, Any] | None) -
     def without(status: str, reason: str) -> Fit:
         return Fit(engine=engine.name, label=engine.label, status=status, reason=reason)
 
-    if engine.learns_from == "simulator":
-        return without(SIMULATOR_ONLY, WHY_SIMULATOR)
+    if engine.why_not_on_a_log is not None:
+        return without(SIMULATOR_ONLY, engine.why_not_on_a_log)
     try:
         found = engine.run(evidence, params)
     except NotEnoughEvidence as problem:
         return without(NOT_ENOUGH, problem.what)
-    except BadPolicy as problem:
+    except EvalHarnessError as problem:  # a bad table, or an engine whose own code broke
         return without(FAILED, problem.what)
     except Exception as problem:  # noqa: BLE001 - an engine is somebody's code, and its fault is a row of the report
         return without(FAILED, printable(f"{type(problem).__name__}: {problem}", 300))

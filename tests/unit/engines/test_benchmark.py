@@ -76,8 +76,8 @@ QUICK = Resampling(bootstrap=60)
 class Engine:
     """Somebody's engine."""
 
-    def __init__(self, name, found=None, learns_from="episodes"):
-        self.name, self.label, self.learns_from, self._found = name, name.title(), learns_from, found
+    def __init__(self, name, found=None, why_not_on_a_log=None):
+        self.name, self.label, self.why_not_on_a_log, self._found = name, name.title(), why_not_on_a_log, found
 
     def run(self, evidence, params=None):
         if isinstance(self._found, Exception):
@@ -133,7 +133,7 @@ def test_no_difference_within_a_margin_is_shown_equivalence():
 def report():
     engines = [
         Engine("clone", lambda evidence, params: {"policy": {"0:5:none": "greet"}, "diagnostics": {"n": 1}}),
-        Engine("dreamer", learns_from="simulator"),
+        Engine("dreamer", why_not_on_a_log="it learns by acting"),
         Engine("broken", RuntimeError("no \x1b[31mluck")),
         Engine("shy", NotEnoughEvidence("shy learns from preferences, and there are none")),
         Engine("wild", BadPolicy("wild: 'x' is not a state")),
