@@ -44,6 +44,12 @@ class Protocol(H11Protocol):
         self.app = _Carrying(self.app, transport)
 
 
+def hung_up(scope: Any) -> bool:
+    """Whether nobody is there any more to whom an answer could be sent."""
+    transport = scope.get(_KEY)
+    return transport is not None and transport.is_closing()
+
+
 async def reset(scope: Any, receive: Receive) -> None:
     """Reset the connection: the client sees a TCP reset in place of an answer."""
     transport = scope.get(_KEY)

@@ -11,7 +11,7 @@ from typing import Final
 from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
-from pytest_evalharness.arena.wire.connection import hang_up, reset
+from pytest_evalharness.arena.wire.connection import hang_up, hung_up, reset
 from pytest_evalharness.arena.wire.contents import Content
 from pytest_evalharness.arena.wire.house import House
 
@@ -92,11 +92,11 @@ class Delivery(Response):
         faults, answer = self._house.faults, self._answer
         self._house.storage.visits[f"status_{answer.status}"] += 1
         if answer.status >= 400:  # noqa: PLR2004 - the errors
-            await self._send(send, _bytes(b""), 0)
+            await self._send(scope, send, _bytes(b""), 0)
         elif faults.take("html-bodies"):
             await Response(_PAGE, media_type="text/html")(scope, receive, send)
         elif faults.take("reset-bodies"):
-            await self._send(send, self._parts(self._middle()), answer.last - answer.first, more=True)
+            await self._send(scope, send, self._parts(self._middle()), answer.last - answer.first, more=True)
             await asyncio.sleep(_TICK)  # what was sent should arrive: a reset takes back what has not
             await reset(scope, receive)
         elif faults.take("cut-bodies"):
@@ -104,19 +104,22 @@ class Delivery(Response):
         elif faults.take("overlong-bodies"):
             await hang_up(scope, receive, self._raw(self._middle() - answer.first, answer.last))
         else:
-            await self._send(send, self._parts(answer.last), answer.last - answer.first)
+            await self._send(scope, send, self._parts(answer.last), answer.last - answer.first)
 
     def _middle(self) -> int:
         return self._answer.first + (self._answer.last - self._answer.first) // 2
 
     async def _send(
-        self, send: Send, parts: AsyncIterator[bytes], length: int, *, more: bool = False
+        self, scope: Scope, send: Send, parts: AsyncIterator[bytes], length: int, *, more: bool = False
     ) -> None:
         headers = {**self._answer.headers, "content-length": str(length)}
         start = [(key.encode(), value.encode()) for key, value in headers.items()]
         await send({"type": "http.response.start", "status": self._answer.status, "headers": start})
         async for part in parts:
             await send({"type": "http.response.body", "body": part, "more_body": True})
+            await asyncio.sleep(0)  # whoever reads fast is not the only reader
+            if hung_up(scope):  # the rest would be made for nobody
+                return
         if not more:
             await send({"type": "http.response.body", "body": b""})
 
