@@ -5,91 +5,16 @@
 
 import json
 import os
-import random
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx
 import pytest
 
-from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.cli import main
 from pytest_evalharness.episodes.results import SeatResults
 from pytest_evalharness.league.watch import ended
-from pytest_evalharness.observatory import Observatory, load_token
 
 DAILY = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
-_ROOT = Path(__file__).parents[2]
-_PLACES = [os.environ.get("EVALHARNESS_COWORLD_VENV"), _ROOT / ".venv-coworld"]
-
-
-@pytest.fixture(scope="module")
-def tools():
-    for place in filter(None, _PLACES):
-        folder = Path(place) / "bin"
-        if (folder / "coworld").exists():
-            return folder
-    pytest.skip("no coworld client: run tests/conformance/install.sh, or set EVALHARNESS_COWORLD_VENV")
-
-
-@pytest.fixture(scope="module")
-def arena(tmp_path_factory):
-    home = tmp_path_factory.mktemp("conformance")
-    with subprocess.Popen(
-        [sys.executable, "-m", "pytest_evalharness.arena", "--home", str(home), "--exit-with-stdin"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        yield json.loads(process.stdout.readline())
-
-
-@pytest.fixture(scope="module")
-def run(tools, arena):
-    """Runs a command of the client and returns what it printed."""
-
-    def runner(*command, code=0, tool="coworld", text=None):
-        proxies = {"http_proxy", "https_proxy", "all_proxy"}
-        environment = {key: value for key, value in os.environ.items() if key.lower() not in proxies}
-        environment |= {
-            "SOFTMAX_CONFIG_DIR": arena["credentials"],
-            "NO_PROXY": "127.0.0.1",
-            "NO_COLOR": "1",
-            "COLUMNS": "200",
-        }
-        done = subprocess.run(
-            [tools / tool, *command, "--server", arena["api"]],
-            env=environment,
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
-        return done.stdout
-
-    return runner
-
-
-@pytest.fixture(scope="module")
-def request_id(run):
-    """A request that the client created and watched to its end."""
-    roster = [{"player": {"policy_ref": "keeper:v2"}, "slot": 0}, *[{"player": {"top_n": 9}}] * 7]
-    body = {"target": {"league_id": DAILY}, "roster": roster, "num_episodes": 6, "notes": "conformance"}
-    made = run("xp-request", "create", "-", "--title", "by the client", "--json", text=json.dumps(body))
-    created = json.loads(made)["id"]
-    rows = json.loads(run("xp-request", "list", "--mine", "--json"))["entries"]
-    assert created in [row["id"] for row in rows]
-    return created
-
-
-@pytest.fixture(scope="module")
-def episode_id(run, request_id):
-    run("xp-request", "watch", request_id, "--timeout", "30")
-    return json.loads(run("xp-request", "get", request_id, "--json"))["episodes"][0]["id"]
 
 
 def test_it_knows_who_it_is(run):
@@ -181,15 +106,6 @@ def test_it_shows_a_round_and_a_division(run, arena):
     assert run("episodes", "--round", rounds[0]["id"])
     members = json.loads(run("memberships", "--league", DAILY, "--limit", "50", "--json"))
     assert members["next_cursor"]
-
-
-@pytest.fixture(scope="module")
-def ours(arena):
-    """Our client of the same server, with the same credentials."""
-    token = load_token(arena["api"], environ={"SOFTMAX_CONFIG_DIR": arena["credentials"]})
-    with Observatory(arena["api"], token, clock=SystemClock(), rng=random.Random(1), environ={}) as client:
-        client.learn()
-        yield client
 
 
 def test_what_it_created_is_read_by_ours_to_the_end(run, ours, request_id, episode_id):
@@ -329,3 +245,34 @@ def test_requests_of_the_real_client_are_judged_and_nothing_is_posted(created, j
 
 def result_run(folder):
     return next(folder.glob(".evalharness/runs/*/results.json")).parent.name
+
+
+def _played(run, league, refs):
+    """A request that the client created and watched, as it reads it."""
+    roster = [{"player": {"policy_ref": ref}, "slot": slot} for slot, ref in enumerate(refs)]
+    body = {"target": {"league_name": league}, "roster": roster, "num_episodes": 2}
+    made = json.loads(run("xp-request", "create", "-", "--json", text=json.dumps(body)))
+    run("xp-request", "watch", made["id"], "--timeout", "30")
+    told = json.loads(run("xp-request", "get", made["id"], "--json"))
+    assert (told["status"], told["completed_count"]) == ("completed", 2)
+    return told["episodes"][0]
+
+
+def test_it_plays_a_game_of_two_sides_with_a_captain_on_each(run):
+    first = _played(run, "Capture the Flag Ladder", ["warden:v2", "anvil:v2"] * 2)
+    results = json.loads(run("episode-results", first["id"]))
+
+    assert [seat["label"] for seat in first["participants"]] == ["warden:v2", "anvil:v2"] * 2
+    assert [seat["is_filler"] for seat in first["participants"]] == [False, False, True, True]
+    assert results["scores"] == [results["captures"][side] for side in results["teams"]]
+
+
+@pytest.mark.slow
+def test_it_plays_a_game_of_two_seats(run):
+    first = _played(run, "Paint Arena Open", ["painter:v2", "umber:v2"])
+    results = json.loads(run("episode-results", first["id"]))
+
+    assert [seat["label"] for seat in first["participants"]] == ["painter:v2", "umber:v2"]
+    assert {score["score"] for score in first["scores"]} == set(results["scores"])
+    assert "painter:v2" in run("episode-stats", first["id"])
+    assert "connected as slot 0" in run("episode-logs", first["id"], "--agent", "0")
