@@ -153,6 +153,7 @@ def run(parsed: argparse.Namespace) -> int:
     from pytest_evalharness.cli.episodes_progress import Progress
 
     progress, stop = Progress(sys.stderr, quiet=parsed.json), threading.Event()
+    # Whoever stops a job gives it a moment: what has come is written down in it.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         report = _fetch(parsed, selection, watch, progress, stop)

@@ -29,6 +29,11 @@ def size(count: float) -> str:
     return f"{value:.0f} {_UNITS[unit]}" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
 
 
+def episodes(count: int) -> str:
+    """`no episodes`, `1 episode`, `12 episodes`."""
+    return "no episodes" if count == 0 else f"{count} episode{'' if count == 1 else 's'}"
+
+
 class Progress:
     """Tells what has come. Safe to use from several threads.
 
@@ -53,7 +58,7 @@ class Progress:
         with self._lock:
             self._total += count
             if not self._tty:
-                self._print(f"{count} episodes")
+                self._print(episodes(count))
 
     def bytes(self, count: int) -> None:
         """See `Watching`."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_evalharness.base.files import readable_json
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.cli import INCOMPLETE
-from pytest_evalharness.cli.episodes_progress import size, standing
+from pytest_evalharness.cli.episodes_progress import episodes, size, standing
 from pytest_evalharness.errors import ArtifactUnreadable
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def run_show(parsed: argparse.Namespace) -> int:
     if parsed.json:
         print(readable_json([one.to_json() for one in entries]), end="")
         return 0
-    print(f"{printable(parsed.folder)}: {len(entries)} episodes of {printable(folder.index.server)}")
+    print(f"{printable(parsed.folder)}: {episodes(len(entries))} of {printable(folder.index.server)}")
     for entry in entries:
         print(f"{entry.folder}  {standing(entry)}")
         for line in _reasons(entry):
@@ -184,7 +184,7 @@ def show_report(report: Report, *, as_json: bool) -> None:
         for state in State
         if state is not State.OK and found[state]
     ]
-    print(f"{printable(report.root)}: {len(report.entries)} episodes, {', '.join(words)}")
+    print(f"{printable(report.root)}: {episodes(len(report.entries))}, {', '.join(words)}")
     for entry in report.entries:
         if not entry.settled:
             print(f"{entry.folder}: incomplete ({entry.status})")
@@ -194,8 +194,8 @@ def show_report(report: Report, *, as_json: bool) -> None:
     for name in report.missing:
         print(f"{printable(name, 100)}: the server shows no such episode")
     if report.waiting:
-        print(f"{report.waiting} episodes had not ended")
+        print(f"not ended yet: {episodes(report.waiting)}")
     if report.exhausted:
-        print(f"{report.exhausted} episodes stay incomplete after all attempts; --force begins anew")
+        print(f"incomplete after all attempts: {episodes(report.exhausted)}; --force begins anew")
     if report.more:
         print(report.more)

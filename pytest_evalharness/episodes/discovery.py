@@ -131,12 +131,14 @@ def _bounded(episodes: Sequence[Reference], selection: Selection) -> Found:
     wanted = list(_wanted(episodes, selection))
     if selection.most is None or len(wanted) <= selection.most:
         return Found(tuple(wanted))
-    return Found(tuple(wanted[: selection.most]), more=_more(selection, f"{len(wanted)}"))
+    return Found(tuple(wanted[: selection.most]), more=_more(selection, len(wanted), whole=True))
 
 
-def _more(selection: Selection, all_of: str) -> str:
+def _more(selection: Selection, count: int, *, whole: bool) -> str:
+    """That episodes were left out, and of how many if all of them were counted."""
     what = "failed episodes" if selection.failed_only else "episodes"
-    return f"there are more: {selection.most} of {all_of} {what} were taken; -n NUM takes another number"
+    of = f" of {count}" if whole else ""
+    return f"there are more: {selection.most}{of} {what} were taken; -n NUM takes another number"
 
 
 def _listed(
@@ -146,7 +148,7 @@ def _listed(
     taken, whole = _newest(pages, selection, sorted_lists=sorted_lists)
     if selection.most is None or (whole and len(taken) <= selection.most):
         return Found(tuple(taken))
-    return Found(tuple(taken[: selection.most]), more=_more(selection, f"{len(taken)}" if whole else "more"))
+    return Found(tuple(taken[: selection.most]), more=_more(selection, len(taken), whole=whole))
 
 
 def _newest(
@@ -196,9 +198,7 @@ def _of_policy(observatory: Observatory, selection: Selection) -> Found:
     merged = list(_wanted(sorted(found, key=lambda one: -(one.created_at or 0.0)), selection))
     if selection.most is None or (whole and len(merged) <= selection.most):
         return Found(tuple(merged))
-    return Found(
-        tuple(merged[: selection.most]), more=_more(selection, f"{len(merged)}" if whole else "more")
-    )
+    return Found(tuple(merged[: selection.most]), more=_more(selection, len(merged), whole=whole))
 
 
 def _versions(observatory: Observatory, name: str, version: int | None) -> list[PolicyVersion]:

@@ -215,8 +215,10 @@ class _Fetching:
             ended, outcome = (False, None) if problem is None else self._ends(problem)
             if ended:
                 return outcome
+            # What was sent whole and is wrong will hardly be right the next time.
+            step = 1 if problem is not None else 2
             grown = problem is not None and self._part.etag and self._part.size > before + _NOTABLE
-            failures = 0 if grown else failures + 1
+            failures = 0 if grown else failures + step
             if not self._transfer.wait(problem, failures, deadline):
                 return self._interrupted() if self._transfer.stopped else self._failed(reason)
 
