@@ -5,11 +5,11 @@ Secrets are not settings. They come from the environment or the credential file,
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from pytest_evalharness.base import values
 from pytest_evalharness.errors import UsageError
 
 EMBEDDED = "embedded"
@@ -42,14 +42,8 @@ class Kind(StrEnum):
     REPEATED = "repeated"
 
 
-def _text(raw: str) -> str:
-    if not raw.strip():
-        raise ValueError("must not be empty")
-    return raw.strip()
-
-
 def _server(raw: str) -> str:
-    text = _text(raw)
+    text = values.text(raw)
     if "@" in text.partition("://")[2].partition("/")[0]:
         raise ValueError(
             "must not hold a login: the token is read from the environment or the credential file"
@@ -74,68 +68,7 @@ def _check_address(text: str) -> None:
         raise ValueError("must not have a query or a fragment: a token belongs into the credential file")
 
 
-def _whole(low: int, high: int | None = None) -> Callable[[str], int]:
-    def parse(raw: str) -> int:
-        try:
-            value = int(raw)
-        except ValueError:
-            raise ValueError("must be a whole number") from None
-        if value < low or (high is not None and value > high):
-            raise ValueError(f"must be {low} to {high}" if high is not None else f"must be {low} or more")
-        return value
-
-    return parse
-
-
-def _real(low: float, high: float, *, what: str) -> Callable[[str], float]:
-    def parse(raw: str) -> float:
-        try:
-            value = float(raw)
-        except ValueError:
-            raise ValueError("must be a number") from None
-        if not (low < value < high) or not math.isfinite(value):
-            raise ValueError(f"must be {what}")
-        return value
-
-    return parse
-
-
-def _choice(*words: str) -> Callable[[str], str]:
-    def parse(raw: str) -> str:
-        if raw not in words:
-            near = _near(raw, words)
-            hint = f" (did you mean {near!r}?)" if near else ""
-            raise ValueError(f"must be one of {', '.join(words)}{hint}")
-        return raw
-
-    return parse
-
-
-def _near(word: str, known: Sequence[str]) -> str:
-    """The known word that was probably meant, or an empty string."""
-    import difflib  # only mistakes need it
-
-    return next(iter(difflib.get_close_matches(word, known, 1)), "")
-
-
-def _yes(raw: str) -> bool:
-    word = raw.strip().lower()
-    if word in {"1", "true", "yes", "on"}:
-        return True
-    if word in {"", "0", "false", "no", "off"}:
-        return False
-    raise ValueError("must be true or false")
-
-
-def _share(raw: str) -> float:
-    """A share above 0, 1 included."""
-    value = _real(0.0, 2.0, what="above 0 and at most 1")(raw)
-    if value > 1.0:
-        raise ValueError("must be above 0 and at most 1")
-    return value
-
-
-_seconds = _real(0.0, 1e9, what="a positive number of seconds")
+_seconds = values.real(0.0, 1e9, what="a positive number of seconds")
 
 
 def _total_budget(raw: str) -> float | str:
@@ -177,9 +110,16 @@ class Setting(NamedTuple):
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("candidate", _text, None, "the edited policy, NAME:vN", metavar="NAME:vN", flag="--candidate"),
     Setting(
-        "baseline", _text, None, "the policy before the edit, NAME:vN", metavar="NAME:vN", flag="--baseline"
+        "candidate", values.text, None, "the edited policy, NAME:vN", metavar="NAME:vN", flag="--candidate"
+    ),
+    Setting(
+        "baseline",
+        values.text,
+        None,
+        "the policy before the edit, NAME:vN",
+        metavar="NAME:vN",
+        flag="--baseline",
     ),
     Setting(
         "server",
@@ -188,44 +128,56 @@ SETTINGS: tuple[Setting, ...] = (
         "`embedded`, or the root URL of a league's API (…/api)",
         metavar="embedded|URL",
     ),
-    Setting("home", _text, ".evalharness", "the folder of the ledger and of every run", metavar="DIR"),
+    Setting("home", values.text, ".evalharness", "the folder of the ledger and of every run", metavar="DIR"),
     Setting(
         "num",
-        _whole(1, LARGEST_REQUEST),
+        values.whole(1, LARGEST_REQUEST),
         None,
         "episodes an arm, over the mark's (1 to 100; 30 by default)",
         metavar="N",
     ),
     Setting(
-        "ticks", _whole(1), None, "the games' tick limit, over the mark's (10000 by default)", metavar="N"
+        "ticks",
+        values.whole(1),
+        None,
+        "the games' tick limit, over the mark's (10000 by default)",
+        metavar="N",
     ),
-    Setting("league", _text, PAGE_LEAGUE, "the league whose live players are the field", metavar="ID"),
+    Setting("league", values.text, PAGE_LEAGUE, "the league whose live players are the field", metavar="ID"),
     Setting(
         "division",
-        _text,
+        values.text,
         None,
         "the division; by default the league's first competition division",
         metavar="ID",
     ),
     Setting(
         "opponent",
-        _text,
+        values.text,
         (),
         "an opponent for the next open seat: a live player's name or version id; repeatable",
         kind=Kind.REPEATED,
         metavar="WHO",
     ),
     Setting(
-        "top_n", _whole(1, 100), 7, "how many of the best live players fill the other seats", metavar="N"
+        "top_n",
+        values.whole(1, 100),
+        7,
+        "how many of the best live players fill the other seats",
+        metavar="N",
     ),
     Setting(
-        "backend", _choice("k8s", "antfarm"), "k8s", "where the service runs the games", metavar="k8s|antfarm"
+        "backend",
+        values.choice("k8s", "antfarm"),
+        "k8s",
+        "where the service runs the games",
+        metavar="k8s|antfarm",
     ),
-    Setting("notes", _text, "pytest-evalharness", "a label that the requests carry", metavar="TEXT"),
-    Setting("layout_seed", _whole(0), 679961, "draws which seats are the imposters'", metavar="N"),
+    Setting("notes", values.text, "pytest-evalharness", "a label that the requests carry", metavar="TEXT"),
+    Setting("layout_seed", values.whole(0), 679961, "draws which seats are the imposters'", metavar="N"),
     Setting(
         "role",
-        _choice("crew", "imposter"),
+        values.choice("crew", "imposter"),
         None,
         "the tested seat's role where the mark names none",
         metavar="crew|imposter",
@@ -233,7 +185,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "claim",
-        _choice("better", "not_worse", "noninferior", "equivalent", "separated"),
+        values.choice("better", "not_worse", "noninferior", "equivalent", "separated"),
         None,
         "the claim where the mark makes none",
         metavar="CLAIM",
@@ -241,7 +193,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "rule",
-        _choice("score", "overlap", "newcombe", "exact", "group_sequential", "always_valid", "bayes"),
+        values.choice("score", "overlap", "newcombe", "exact", "group_sequential", "always_valid", "bayes"),
         None,
         "the deciding rule where the mark names none; `bayes` reports and never decides",
         metavar="RULE",
@@ -249,7 +201,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "margin",
-        _real(0.0, 1.0, what="between 0 and 1"),
+        values.real(0.0, 1.0, what="between 0 and 1"),
         None,
         "the margin where the mark declares none",
         metavar="M",
@@ -257,7 +209,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "target_lift",
-        _real(0.0, 1.0, what="between 0 and 1"),
+        values.real(0.0, 1.0, what="between 0 and 1"),
         0.10,
         "the lift that plans are made for, where the mark names none",
         metavar="LIFT",
@@ -265,7 +217,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "min_fire_rate",
-        _share,
+        values.share,
         None,
         "how often the tested policy's adviser must have decided in each arm, where the mark names none: 0.9 for 90 %",
         metavar="RATE",
@@ -273,59 +225,63 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "dry_run",
-        _yes,
+        values.yes,
         default=False,
         help="print seats, roster, episodes and power; post nothing, run nothing",
         kind=Kind.SWITCH,
     ),
     Setting(
         "fresh",
-        _yes,
+        values.yes,
         default=False,
         help="start another attempt beside a finished one: a second look, and shown as such",
         kind=Kind.SWITCH,
     ),
     Setting(
         "aa",
-        _yes,
+        values.yes,
         default=False,
         help="A/A run: skip the check for different builds; no difference passes, BETTER or WORSE is an alarm",
         kind=Kind.SWITCH,
     ),
     Setting(
         "candidate_image",
-        _text,
+        values.text,
         None,
         "the local image that --candidate was uploaded from: inspected to prove that the builds differ",
         metavar="IMAGE",
     ),
     Setting(
-        "baseline_image", _text, None, "the local image that --baseline was uploaded from", metavar="IMAGE"
+        "baseline_image",
+        values.text,
+        None,
+        "the local image that --baseline was uploaded from",
+        metavar="IMAGE",
     ),
     Setting(
         "unproven_builds",
-        _choice("refuse", "allow"),
+        values.choice("refuse", "allow"),
         "refuse",
         "what to do where nothing proves that the builds differ: `refuse`, or `allow` and say so in every headline",
         metavar="refuse|allow",
     ),
     Setting(
         "multiplicity",
-        _choice("holm", "none"),
+        values.choice("holm", "none"),
         "holm",
         "how p-values are adjusted for the cases that are tested together: `holm`, or `none` at all",
         metavar="holm|none",
     ),
     Setting(
         "inconclusive",
-        _choice("exit", "fail", "pass"),
+        values.choice("exit", "fail", "pass"),
         "exit",
         "what a case that cannot tell does to the exit code: `exit` 10, `fail` 1, `pass` 0",
         metavar="exit|fail|pass",
     ),
     Setting(
         "junit_properties",
-        _choice("all", "suite", "none"),
+        values.choice("all", "suite", "none"),
         "all",
         "our properties in the JUnit file: `all`, those of the suite (strict schemas allow no others), or `none`",
         metavar="all|suite|none",
@@ -346,30 +302,38 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("queue_budget", _seconds, 7200.0, "seconds an arm may wait in the queue", metavar="S"),
     Setting(
-        "budget",
-        _real(0.0, 1e12, what="a positive number of credits"),
+        "queue_exceeded",
+        values.choice("keep", "cancel"),
         None,
-        "credits the run may cost; refuses what would cost more, and cancels what does or still queues after the queue budget",
+        "what becomes of a request that still waits then: `keep` it for the next run, or `cancel` it; by default it is kept, "
+        "and cancelled where a budget in credits is set",
+        metavar="keep|cancel",
+    ),
+    Setting(
+        "budget",
+        values.real(0.0, 1e12, what="a positive number of credits"),
+        None,
+        "credits the run may cost, all its workers together; refuses what would cost more, and cancels what does",
         metavar="CREDITS",
     ),
-    Setting("arena_seed", _whole(0), 2026, "the embedded league's seed", metavar="N"),
+    Setting("arena_seed", values.whole(0), 2026, "the embedded league's seed", metavar="N"),
     Setting(
         "arena_pace",
-        _real(0.0, 1e6, what="a positive speed"),
+        values.real(0.0, 1e6, what="a positive speed"),
         None,
         "let the embedded league's games take their time: 1 is 24 ticks a second",
         metavar="X",
     ),
     Setting(
         "arena_dialect",
-        _choice(*DIALECTS),
+        values.choice(*DIALECTS),
         DIALECTS[0],
         "which generation of the league's API the embedded one speaks",
         metavar="|".join(DIALECTS),
     ),
     Setting(
         "arena_fault",
-        _text,
+        values.text,
         (),
         "a fault that the embedded league shows; repeatable, for tests",
         kind=Kind.REPEATED,
@@ -390,7 +354,7 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     lines = []
     for name in sorted(environment):
         if name.startswith("EVALHARNESS_") and name not in known:
-            near = _near(name, sorted(known))
+            near = values.near(name, sorted(known))
             hint = f"; did you mean {near}?" if near else ""
             lines.append(f"the environment variable {name} is no setting and was ignored{hint}")
     return lines
@@ -406,8 +370,8 @@ class Resolved(NamedTuple):
 class Settings:
     """All settings of a run, resolved once."""
 
-    def __init__(self, values: Mapping[str, Resolved]) -> None:
-        self._values = dict(values)
+    def __init__(self, resolved: Mapping[str, Resolved]) -> None:
+        self._values = dict(resolved)
 
     def __getitem__(self, key: str) -> Any:
         """A setting's value."""

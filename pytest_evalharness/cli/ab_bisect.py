@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.ledger.runs import RunRecord
     from pytest_evalharness.observatory.client import Observatory
 
-_BESIDE = frozenset({"home", "dry_run", "queue_budget", "stall_grace"})
+_BESIDE = frozenset({"home", "dry_run", "queue_budget", "queue_exceeded", "stall_grace", "budget", "fresh"})
 """The settings that a search reads; everything else is what the run asked for."""
 _FROM_LEDGER = 2
 _NAMED = 0
@@ -124,6 +124,7 @@ def _search(
     from pytest_evalharness.league import bisecting
     from pytest_evalharness.league.kept import Kept
     from pytest_evalharness.league.known_good import proven
+    from pytest_evalharness.ledger.keys import new_run_id
 
     kept = [Kept.read(ledger, one) for one in run.comparisons]
     wedged = [arm for one in kept for arm in bisecting.wedged_arms(ledger, one)]
@@ -134,9 +135,14 @@ def _search(
             next_step="evalharness runs ls",
         )
     settings, _ = resolved(lambda key: getattr(parsed, key, None), DEFAULTS)
-    limits = bisecting.budgets(queue=settings["queue_budget"], stall=settings["stall_grace"])
+    limits = bisecting.budgets(
+        queue=settings["queue_budget"],
+        stall=settings["stall_grace"],
+        queue_exceeded=settings["queue_exceeded"],
+    )
     say = _teller(json=parsed.json)
     stop, history = threading.Event(), proven(ledger, run.server)
+    session = new_run_id()  # one for all searches: they have one budget
     told: list[dict[str, Any]] = []
     code = _NAMED
     with connected(run, home, stop=stop) as observatory:
@@ -151,13 +157,17 @@ def _search(
                 seated=history.seated,
                 allowed=allowed,
                 budgets=limits,
+                price=settings["budget"],
             )
             say(f"the {one.arm.side} arm {printable(one.arm.label)} hung ({printable(one.request_id)})")
             for line in (*bisection.plan_lines(), _balance(observatory)):
                 say(f"  {line}")
             if settings["dry_run"]:
                 continue
-            row, ended = _played(bisection, observatory, home / "runs" / run.id, stop=stop, say=say)
+            if settings["fresh"]:
+                bisection.begin_afresh()
+            folder = home / "runs" / run.id
+            row, ended = _played(bisection, observatory, folder, stop=stop, session=session, say=say)
             told.append(row)
             code = max(code, ended)
     if settings["dry_run"]:
@@ -173,13 +183,13 @@ def _played(
     folder: Path,
     *,
     stop: threading.Event,
+    session: str,
     say: Callable[[str], None],
 ) -> tuple[dict[str, Any], int]:
     """One search, told step by step; its row for programs, and its exit code."""
     from pytest_evalharness.base.clock import SystemClock
     from pytest_evalharness.base.events import EventLog
     from pytest_evalharness.league.bisecting import what_to_do
-    from pytest_evalharness.ledger.keys import new_run_id
 
     folder.mkdir(parents=True, exist_ok=True)
     came = bisection.run(
@@ -187,7 +197,7 @@ def _played(
         SystemClock(),
         EventLog(folder / "wedge.jsonl"),
         stop,
-        session=new_run_id(),
+        session=session,
         say=lambda line: say(f"  {line}"),
     )
     steps = list(what_to_do(bisection.arm, came.wedged))

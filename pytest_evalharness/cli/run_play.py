@@ -365,6 +365,7 @@ def _going_on(ledger: Ledger, observatory: Observatory, run: RunRecord, home: Pa
         queue_budget=float(asked.get("queue_budget") or 7200.0),
         stall_grace=asked.get("stall_grace"),
         total_budget=asked.get("total_budget"),
+        queue_exceeded=asked.get("queue_exceeded"),
         budget=asked.get("budget"),
         builds=BuildSources.of(asked.get, folder=Path.cwd(), home=home),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,19 +12,19 @@ from pytest_evalharness.base.clock import Clock, span
 from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.episodes.error_info import Blame, blame_of
-from pytest_evalharness.errors import ArmFailed, ArmStalled
+from pytest_evalharness.errors import ArmFailed, ArmStalled, OverBudget
 from pytest_evalharness.league.arms import SIDES, Arm, Seat
 from pytest_evalharness.league.attribution import COMPLETED
 from pytest_evalharness.league.blocks import BlockSpec
 from pytest_evalharness.league.context import Context
-from pytest_evalharness.league.cost import CostGuard
+from pytest_evalharness.league.cost import CostGuard, SharedPurse
 from pytest_evalharness.league.drive import BlockDriver
 from pytest_evalharness.league.kept import Kept
 from pytest_evalharness.league.known_good import Policy
 from pytest_evalharness.league.plan import TICKS_PER_SECOND, Budgets
 from pytest_evalharness.league.wedge import BudgetSpent, Found, Outcome, most_tests, search
 from pytest_evalharness.ledger.journal import Ledger
-from pytest_evalharness.ledger.keys import arm_key
+from pytest_evalharness.ledger.keys import arm_key, digest
 from pytest_evalharness.ledger.records import ArmSpec, Block
 from pytest_evalharness.ledger.states import BlockState
 from pytest_evalharness.observatory.client import Observatory
@@ -65,11 +66,11 @@ def hangs(block: Block) -> bool:
     return given_up and isinstance(block.failure, ArmStalled)
 
 
-def budgets(*, queue: float, stall: float | None) -> Budgets:
+def budgets(*, queue: float, stall: float | None, queue_exceeded: str | None = None) -> Budgets:
     """How long one test may take; arguments as `Budgets.for_plan`."""
     game = TICKS / TICKS_PER_SECOND
     grace = stall if stall is not None else game * 3 + 600
-    return Budgets(queue=queue, stall=grace, total=grace + game * 3 + 900)
+    return Budgets(queue, grace, grace + game * 3 + 900, queue_exceeded)
 
 
 class Bisection:
@@ -83,6 +84,7 @@ class Bisection:
         seated: (seat, version id) of whoever finished a game in that seat; they are suspected last.
         allowed: games that may be played.
         budgets: how long one may take.
+        price: credits that all of them may cost; None for no budget.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Bisection:
         seated: frozenset[tuple[int, str]],
         allowed: int | None,
         budgets: Budgets,
+        price: float | None = None,
     ) -> None:
         self._ledger = ledger
         self._server = server
@@ -108,7 +111,17 @@ class Bisection:
         self.allowed = allowed if allowed is not None else usual
         self.filling = self.good[0]
         self.budgets = budgets
+        self.price = price
         self.played = 0
+        self._fresh = ledger.searches.latest(self._key)
+
+    @property
+    def _key(self) -> str:
+        return digest({"server": self._server, **self.arm.to_json()})
+
+    def begin_afresh(self) -> None:
+        """Ask every question anew; whoever goes on without asking for that goes on with this search."""
+        self._fresh = self._ledger.searches.afresh(self._key)
 
     def plan_lines(self) -> Iterator[str]:
         """What is going to be played, and what it may cost, before anything is posted."""
@@ -123,6 +136,8 @@ class Bisection:
             f"games      at most {self.allowed}, one a request, {TICKS} ticks (at most {span(game)} of play); one that hangs is "
             f"waited for {span(self.budgets.stall)} and cancelled, and may run on to the service's limit"
         )
+        if self.price is not None:
+            yield f"budget     {self.price:g} credits for all of them: a game that would cost more is not posted"
 
     def run(
         self,
@@ -149,7 +164,8 @@ class Bisection:
         """
         context = Context(
             observatory=observatory, clock=clock, events=events, notes=f"wedge search at {TICKS} ticks",
-            stop=stop, guard=CostGuard(None, clock, events), revalidate=lambda: None, deep=0,
+            stop=stop, guard=CostGuard(self.price, clock, events, SharedPurse(self._ledger.spending, session)),
+            revalidate=lambda: None, deep=0,
         )  # fmt: skip
 
         def ask(keep: frozenset[int]) -> bool:
@@ -172,17 +188,20 @@ class Bisection:
 
     def _answer(self, context: Context, keep: frozenset[int], session: str) -> tuple[bool, str]:
         """Whether a game hangs in which these seats keep their policy, and the request that told."""
-        for number in range(_TRIES):
-            block = self._block(keep, number)
+        blocks = (self._block(keep, number) for number in itertools.count())
+        tests = (
+            block for block in blocks if not _too_dear(block)
+        )  # what was cancelled for its cost has told nothing
+        for block in itertools.islice(tests, _TRIES):
             if self.played >= self.allowed:
                 raise BudgetSpent
             self.played += 1
-            block = self._settled(context, block, self._test(keep), session)
-            answer = _told(block)
+            ended = self._settled(context, block, self._test(keep), session)
+            answer = _told(ended)
             if answer is not None:
-                return answer, block.request_id or ""
+                return answer, ended.request_id or ""
         raise ArmFailed(
-            f"a test of the wedge search ended {_TRIES} times without telling whether its seats hang ({block.request_id})",
+            f"a test of the wedge search ended {_TRIES} times without telling whether its seats hang ({ended.request_id})",
             not_done="no seat was named",
             next_step="look at the request on the server; the same command with another --known-good policy plays other games",
         )
@@ -204,7 +223,8 @@ class Bisection:
 
     def _block(self, keep: frozenset[int], number: int) -> Block:
         test = self._test(keep)
-        spec: dict[str, Any] = {KIND: {"server": self._server, "try": number}, **test.to_json()}
+        fresh = {"fresh": self._fresh} if self._fresh else {}
+        spec: dict[str, Any] = {KIND: {"server": self._server, "try": number, **fresh}, **test.to_json()}
         (block,) = self._ledger.lay(ArmSpec(arm_key(spec), spec, test.bodies(), kind=KIND))
         return block
 
@@ -242,8 +262,19 @@ def _drive(driver: BlockDriver, context: Context) -> None:
         context.stop.set()
         driver.join(_JOIN_SECONDS)
         raise
+    if isinstance(driver.error, OverBudget):
+        raise OverBudget(
+            driver.error.what,
+            not_done=f"no seat was named by this game; {driver.error.not_done}",
+            next_step="the same command with a larger --eval-budget goes on with this search, and reads again what was played",
+        )
     if driver.error is not None and not isinstance(driver.error, ArmStalled):
         raise driver.error
+
+
+def _too_dear(block: Block) -> bool:
+    """Whether a test was cancelled because the budget of an earlier search was spent."""
+    return block.state is BlockState.CANCELLED and isinstance(block.failure, OverBudget)
 
 
 def _told(block: Block) -> bool | None:

@@ -78,7 +78,9 @@ class BlockDriver(threading.Thread):
         if self.lease.block.request_id is None:
             raise SubmissionUnknown(f"the journal has no request id for the {self.arm.side} arm")
         if not self.arm.adopted:  # what somebody else created is no cost of this run
-            self.context.guard.noted(self.lease.block.request_id, None, self._weight)
+            self.context.guard.noted(
+                self.lease.block.request_id, None, self._weight, self.lease.block.block_id
+            )
         self.say("resumed", request=self.lease.block.request_id)
         return self.lease.block.request_id
 
@@ -96,7 +98,8 @@ class BlockDriver(threading.Thread):
         if self.context.stop.is_set():
             return None
         what = f"the {self.arm.side} arm's request ({self._episodes} episodes)"
-        with self.context.guard.posting(self.context.observatory, what, self._weight):
+        guard, block = self.context.guard, self.lease.block.block_id
+        with guard.posting(self.context.observatory, what, self._weight, block):
             self.lease.begin_post()
             self.say("posting")
             return self._send()
@@ -124,11 +127,13 @@ class BlockDriver(threading.Thread):
             return self._adopt()
         except EvalHarnessError:
             self.lease.not_sent()  # whatever else it was: the client says that nothing went out
+            self.context.guard.freed(self.lease.block.block_id)
             raise
         return self._posted(detail.id, "posted", detail.cost_preview)
 
     def _refuse(self, refusal: EvalHarnessError) -> None:
         self.lease.refused(refusal)
+        self.context.guard.freed(self.lease.block.block_id)
         self.say("refused", reason=refusal.what)
 
     def _posted_elsewhere(self, conflict: Conflict) -> str:
@@ -143,7 +148,7 @@ class BlockDriver(threading.Thread):
 
     def _posted(self, request_id: str, how: str, cost_preview: Any = None) -> str:
         self.lease.posted(request_id)
-        self.context.guard.noted(request_id, cost_preview, self._weight)
+        self.context.guard.noted(request_id, cost_preview, self._weight, self.lease.block.block_id)
         self.say(how, request=request_id)
         return request_id
 

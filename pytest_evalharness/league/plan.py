@@ -353,11 +353,14 @@ class Budgets:
         queue: seconds without any game running.
         stall: seconds from the first running game without a finished one.
         total: seconds from the first running game to the last result.
+        queue_exceeded: what becomes of a request that waits longer than `queue`: `keep` it for the next run, or `cancel` it; None
+            to cancel it only where a budget in credits is kept.
     """
 
     queue: float
     stall: float
     total: float
+    queue_exceeded: str | None = None
 
     @classmethod
     def for_plan(
@@ -367,6 +370,7 @@ class Budgets:
         queue: float,
         stall: float | None = None,
         total: float | str | None = None,
+        queue_exceeded: str | None = None,
     ) -> Budgets:
         """The budgets of a plan's arms, with what the user overrode.
 
@@ -379,6 +383,7 @@ class Budgets:
             queue=queue,
             stall=stall if stall is not None else game * 3 + 600,
             total=total,
+            queue_exceeded=queue_exceeded,
         )
 
 

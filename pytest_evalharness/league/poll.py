@@ -232,16 +232,20 @@ class Poller:
             )
 
     def _queued(self, why: str) -> None:
-        """The queue has taken too long. Whoever minds the cost has it cancelled: what never starts costs nothing."""
-        if self.context.guard.budget is not None and self._cancel():
+        """The queue has taken too long. Whoever asks for it, or minds the cost, has it cancelled: what never starts costs nothing."""
+        asked, minds = self.budgets.queue_exceeded, self.context.guard.budget is not None
+        wanted = asked == "cancel" or (asked is None and minds)
+        if wanted and self._cancel():
+            by = "--eval-budget" if asked is None else "--eval-queue-exceeded=cancel"
             self._cancelled(
                 ArmFailed(
                     f"the {self.arm.side} arm {printable(self.arm.label)} ({self.request_id}) {why}",
-                    not_done="nothing was judged; the request was cancelled before a game of it started, as --eval-budget asks",
+                    not_done=f"nothing was judged; the request was cancelled before a game of it started, as {by} asks",
                     next_step="run with --eval-fresh when the queue is shorter, or give it longer with --eval-queue-budget",
                 )
             )
-        self._give_up(why, self._goes_on("--eval-queue-budget"))
+        tried = " and could not be cancelled" if wanted and not self.arm.adopted else ""
+        self._give_up(why + tried, self._goes_on("--eval-queue-budget"))
 
     def _too_dear(self, over: OverBudget) -> None:
         cancelled = self._cancel()

@@ -53,6 +53,7 @@ class RunOptions:
     queue_budget: float
     stall_grace: float | None = None
     total_budget: float | str | None = None
+    queue_exceeded: str | None = None
     budget: float | None = None
     account: str | None = None
     builds: BuildSources = field(default_factory=BuildSources)
@@ -255,8 +256,9 @@ class LeagueRun:
         """How long a plan's arms may take."""
         options = self._options
         return Budgets.for_plan(
-            plan, queue=options.queue_budget, stall=options.stall_grace, total=options.total_budget
-        )
+            plan, queue=options.queue_budget, stall=options.stall_grace, total=options.total_budget,
+            queue_exceeded=options.queue_exceeded,
+        )  # fmt: skip
 
     # ------------------------------------------------------------ launching
 

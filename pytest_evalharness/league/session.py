@@ -244,6 +244,7 @@ class LeagueSession:
                 queue_budget=float(self.settings["queue_budget"]),
                 stall_grace=self.settings["stall_grace"],
                 total_budget=self.settings["total_budget"],
+                queue_exceeded=self.settings["queue_exceeded"],
                 budget=self.settings["budget"],
                 account=who["subject_id"],
                 builds=self._sources(),

@@ -12,7 +12,7 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import ArmFailed, EvalHarnessError, OverBudget
 from pytest_evalharness.league.blocks import AT_ONCE, blocks_of_look
-from pytest_evalharness.league.cost import CostGuard
+from pytest_evalharness.league.cost import CostGuard, SharedPurse
 from pytest_evalharness.league.frozen import Frozen, keys_of
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
 from pytest_evalharness.league.renewing import Superseded
@@ -82,7 +82,9 @@ class Work:
         self._revalidate = revalidate
         self._budgets = budgets
         self._looks_deep = looks_deep
-        self._guard = CostGuard(budget, clock, events)
+        self._purse = SharedPurse(ledger.spending, run_id)
+        self._guard = CostGuard(budget, clock, events, self._purse)
+        self._joined: set[str] = set()
         self._drivers: dict[str, BlockDriver] = {}
         self._told: dict[str, tuple[int, int]] = {}
 
@@ -100,6 +102,7 @@ class Work:
         """Work on blocks that nobody alive works on; a block of one arm and its like of the other at one time."""
         blocks = self.blocks(plan, frozen, look)
         ours = [block.block_id for side in blocks for block in blocks[side]]
+        self._count(plan, ours)
         for pair in zip_longest(*blocks.values()):
             for side, block in zip(blocks, pair, strict=True):
                 if block is None:
@@ -111,6 +114,12 @@ class Work:
                     self._drive(plan, frozen, side, block)
             if sum(self._drivers[one].is_alive() for one in ours if one in self._drivers) >= AT_ONCE:
                 return  # the rest follow as these end
+
+    def _count(self, plan: ComparisonPlan, blocks: list[str]) -> None:
+        """Count the requests of a comparison that is being played to the run's budget, whoever posts them."""
+        if self._guard.budget is not None and plan.adopted is None and not self._joined.issuperset(blocks):
+            self._purse.join(blocks)
+            self._joined.update(blocks)
 
     def _drive(self, plan: ComparisonPlan, frozen: Frozen, side: str, block: Block) -> None:
         from pytest_evalharness.league.context import Context

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pytest_evalharness.base.clock import span
@@ -44,6 +45,38 @@ def once(
         access.clock.wait(min(poll, deadline.remaining))
 
 
+@contextmanager
+def turn(access: Access, kind: str, key: str, *, deadline: Deadline, poll: float = 0.1) -> Iterator[None]:
+    """Do something while nobody else does something of this kind, in whichever process or thread.
+
+    Raises:
+        ArmStalled: somebody else was still at it at the deadline.
+    """
+    while True:
+        lease, row = _claim(access, kind, key)
+        if lease is not None:
+            break
+        if deadline.expired:
+            holder = Owner.from_json(whole(row["owner_json"]))
+            raise ArmStalled(
+                f"{kind}: {holder} has held it for {span(deadline.allowed)}",
+                not_done="nothing was submitted by this process meanwhile",
+                next_step=f"see whether process {holder.pid} hangs; end it and run the same command again",
+            )
+        access.clock.wait(min(poll, deadline.remaining))
+    try:
+        yield
+    finally:
+        _unclaim(access, kind, key, lease)
+
+
+def _unclaim(access: Access, kind: str, key: str, lease: str) -> None:
+    """Let go of a claim, unless somebody took it over."""
+    with access.storage.transaction() as run:
+        if run(_ROW + " AND lease = ?", kind, key, lease):
+            _change(run, kind, key, ClaimState.UNCLAIMED)
+
+
 def _claim(access: Access, kind: str, key: str) -> tuple[str | None, sqlite3.Row]:
     """Claim the work if nobody alive does it and nobody has done it; returns our lease and the row."""
     with access.storage.transaction() as run:
@@ -71,9 +104,7 @@ def _produce(
     try:
         text = dump(produce())
     except BaseException:
-        with access.storage.transaction() as run:
-            if run(_ROW + " AND lease = ?", kind, key, lease):
-                _change(run, kind, key, ClaimState.UNCLAIMED)
+        _unclaim(access, kind, key, lease)
         raise
     with access.storage.transaction() as run:
         # If we were taken for dead there are two producers: the first to finish decides, both return that.

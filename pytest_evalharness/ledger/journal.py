@@ -35,7 +35,9 @@ from pytest_evalharness.ledger.records import (
     whole,
 )
 from pytest_evalharness.ledger.runs import Runs
+from pytest_evalharness.ledger.searches import Searches
 from pytest_evalharness.ledger.services import Services
+from pytest_evalharness.ledger.spending import Spending
 from pytest_evalharness.ledger.states import BlockState, LeaseLost
 from pytest_evalharness.ledger.storage import BUSY_SECONDS, Storage
 
@@ -60,6 +62,8 @@ class Ledger:
         proofs: what was found about the builds that are compared.
         runs: when each run began, and what it asked for.
         services: what each run's server said of itself.
+        spending: what each run's requests are going to cost.
+        searches: which search for hanging seats is the latest.
 
     Every method raises `JournalUnavailable` when the file cannot be read or written.
     """
@@ -76,6 +80,8 @@ class Ledger:
         self.proofs = Proofs(access)
         self.runs = Runs(access)
         self.services = Services(access)
+        self.spending = Spending(access)
+        self.searches = Searches(access)
 
     @classmethod
     def open(

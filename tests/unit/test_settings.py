@@ -52,6 +52,7 @@ SAMPLES = {
     "total_budget": (("parallel", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon", "serial", "")),
     "stall_grace": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),
     "budget": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "much")),
+    "queue_exceeded": (("keep", "cancel", "keep"), ("", "leave", "Keep")),
     "queue_budget": (("1", "2.5", "1e3"), ("0", "-1", "inf", "nan", "soon")),
     "arena_seed": (("0", "1", "2"), ("-1", "x")),
     "arena_pace": (("1", "0.5", "20"), ("0", "-1", "inf", "nan", "fast")),

@@ -222,3 +222,29 @@ def test_a_run_without_a_wedge_and_one_without_anybody_known_to_be_good(user):
     code, _, errors = user.bisect(finished, "--known-good", GOOD)
     assert code == 4
     assert "was found wedged" in errors
+
+
+@pytest.mark.slow
+def test_credits_bound_a_search_a_larger_budget_goes_on_and_a_fresh_one_asks_anew(user):
+    run = user.wedged_run(0)
+    before = user.posts
+    code, out, errors = user.bisect(run, "--known-good", GOOD, "--budget", "0.001")
+    assert code == 11
+    assert "budget     0.001 credits for all of them" in out
+    assert "the budget is 0.001" in errors
+    assert "goes on with this search" in errors
+    assert user.posts - before == 1, "the price of the first game was told with it"
+
+    code, out, _ = user.bisect(run, "--known-good", GOOD, "--budget", "1e6")
+    assert code == 0, out
+    assert "wedged: seat 0, keeper:v2" in out
+    played = user.posts - before
+    assert user.bisect(run, "--known-good", GOOD)[0] == 0
+    assert user.posts - before == played, "its answers are read again"
+
+    code, out, _ = user.bisect(run, "--known-good", GOOD, "--fresh")
+    assert code == 0, out
+    fresh = user.posts - before - played
+    assert fresh == out.count("  game ") > 0
+    assert user.bisect(run, "--known-good", GOOD)[0] == 0
+    assert user.posts - before == played + fresh, "who does not ask for a fresh one goes on with the latest"

@@ -117,6 +117,29 @@ def test_a_queue_that_does_not_move_is_left_where_the_cost_is_minded(user):
     assert "was cancelled before a game of it started, as --budget asks" in out
 
 
+@pytest.mark.parametrize(
+    ("words", "told", "states"),
+    [
+        (("--queue-exceeded=cancel",), "as --queue-exceeded=cancel asks", {"cancelled"}),
+        (("--queue-exceeded=keep", "--budget=1e6"), "still running on the server", {"pending"}),
+    ],
+)
+def test_what_becomes_of_a_queue_that_does_not_move_can_be_said(user, words, told, states):
+    user.back_door("/_arena/faults", "POST", {"spec": "closed-queue"})
+    ticks = f"--maxticks={9990 + len(words)}"
+    code, out, _ = user.ab(ticks, "--queue-budget=0.5", *words)
+    assert code == 11
+    assert told in out
+    user.back_door("/_arena/faults", "DELETE")
+    before = user.posts
+    code, _, _ = user.ab(ticks)
+    if states == {"cancelled"}:
+        assert code == 11, "what was cancelled is not posted again without --fresh"
+    else:
+        assert code in {0, 1, 10}
+    assert user.posts == before
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("server", ["2026-06"], indirect=True)
 def test_a_server_that_does_not_tell_is_no_place_for_a_budget(user):

@@ -153,3 +153,30 @@ def test_workers_that_are_slow_to_close_have_written_everything_before(project, 
     assert project.posted == 2
     with sqlite3.connect(project.home / "ledger.sqlite") as file:
         assert file.execute("SELECT COUNT(*) FROM blocks WHERE evidence_json IS NOT NULL").fetchone() == (2,)
+
+
+DEAR = """
+import pytest
+
+@pytest.mark.league_ab(role="crew", claim="better", episodes=12)
+def test_crew(ab):
+    ab.require()
+
+@pytest.mark.league_ab(role="imposter", claim="better", episodes=12)
+def test_imposter(ab):
+    ab.require()
+"""
+
+
+@slow
+def test_workers_together_keep_one_budget(project):
+    project.league.fault("closed-queue")
+    project.cases(DEAR)
+    result = project.judge("-n", "2", "--eval-budget=1500", "--eval-queue-budget=60")
+    said = result.stdout.str()
+    assert result.ret == 11
+    assert "of the budget of 1500 are promised by now" in said
+    assert 1 <= project.league.posts - project.posted.before <= 2, (
+        "four were asked for, each worker would afford two"
+    )
+    assert "was cancelled" in said

@@ -5,8 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.errors import OverBudget, ServerUnreachable
-from pytest_evalharness.league.cost import LOOK_SECONDS, CostGuard, costs_of, estimate, spent
+from pytest_evalharness.league.cost import LOOK_SECONDS, CostGuard, SharedPurse, costs_of, estimate, spent
+from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.ownership import Owner
 from pytest_evalharness.observatory.models import Credits
 
 WEIGHT = 30 * 10_000.0
@@ -35,12 +38,12 @@ class Account:
 
 @pytest.fixture
 def guard():
-    def build(budget):
+    def build(budget, purse=None):
         clock = SimpleNamespace(time=0.0)
         clock.monotonic = clock.now = lambda: clock.time
         events = []
         log = SimpleNamespace(append=lambda kind, **fields: events.append((kind, fields)))
-        return SimpleNamespace(it=CostGuard(budget, clock, log), clock=clock, events=events)
+        return SimpleNamespace(it=CostGuard(budget, clock, log, purse), clock=clock, events=events)
 
     return build
 
@@ -128,6 +131,38 @@ def test_what_was_spent_is_read_now_and_then_and_ends_the_run(guard):
     made.it.look(account)
     assert account.asked == 4
     assert "the run has cost 5 credits by now" in made.it.over.what
+
+
+def test_two_processes_of_a_run_together_keep_one_budget(tmp_path, guard):
+    """Each of them alone would think that there is room for its own request."""
+    ledgers = [
+        Ledger.open(tmp_path, clock=SystemClock(), owner=Owner.current("run", worker))
+        for worker in ("gw0", "gw1")
+    ]
+    made = [guard(10.0, SharedPurse(ledger.spending, "run")) for ledger in ledgers]
+    account = Account(told())
+    post(made[0], account, "a", 6.0)
+    with pytest.raises(OverBudget, match="6 of the budget of 10 are promised by now"):
+        post(made[1], account, "b", 6.0)
+    assert made[0].it.over is None
+    made[0].clock.time += 2.0
+    made[0].it.look(account)
+    assert "would cost about 6 credits" in made[0].it.over.what, (
+        "what this one submitted is to be cancelled as well"
+    )
+    for ledger in ledgers:
+        ledger.close()
+
+
+def test_another_process_s_requests_are_counted_when_the_account_is_read(tmp_path, guard):
+    with Ledger.open(tmp_path, clock=SystemClock(), owner=Owner.current("run")) as ledger:
+        one, other = (guard(5.0, SharedPurse(ledger.spending, "run")) for _ in range(2))
+        account = Account(told(a=3.0, b=2.0, c=50.0))
+        post(one, account, "a", None)
+        post(other, account, "b", None)
+        one.clock.time += LOOK_SECONDS
+        one.it.look(account)
+        assert "the run has cost 5 credits by now" in one.it.over.what
 
 
 @pytest.mark.parametrize(

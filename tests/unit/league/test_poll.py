@@ -212,3 +212,29 @@ def test_a_spent_budget_stops_what_runs(wait, make, cancel, told, step):
     assert isinstance(done.error, OverBudget)
     assert told in done.error.not_done
     assert done.steps[-2:] == ["asked to cancel", step]
+
+
+def kept(word):
+    return Budgets(600.0, 300.0, 900.0, queue_exceeded=word)
+
+
+@pytest.mark.parametrize("guard", [None, minded()])
+def test_a_queue_may_be_left_whether_or_not_the_cost_is_minded(wait, make, guard):
+    done = wait(make.request("pending", "pending"), guard=guard, budgets=kept("cancel"))
+    assert done.steps[-2:] == ["asked to cancel", "cancelled"]
+    assert "as --eval-queue-exceeded=cancel asks" in done.error.not_done
+
+
+@pytest.mark.parametrize(("guard", "word"), [(None, None), (None, "keep"), (minded(), "keep")])
+def test_a_queue_may_be_kept_although_the_cost_is_minded(wait, make, guard, word):
+    done = wait(make.request("pending", "pending"), guard=guard, budgets=kept(word))
+    assert "asked to cancel" not in done.steps
+    assert done.steps[-1] == "abandon"
+    assert "still running on the server" in done.error.not_done
+
+
+@pytest.mark.parametrize("cancel", [None, ServerUnreachable("HTTP 503")])
+def test_a_queue_that_cannot_be_left_is_told(wait, make, cancel):
+    done = wait(make.request("pending", "pending"), cancel=cancel, budgets=kept("cancel"))
+    assert "could not be cancelled" in done.error.what
+    assert done.steps[-1] == "abandon"
