@@ -32,7 +32,8 @@
         ├── BadPolicy               an engine returned no decision table
         ├── EvidenceContradicted    the checks inside a benchmark do not hold
         ├── TooExpensive            an engine that would plan in a world too big for it
-        └── EngineFailed            an engine's own code broke while it was fitted
+        ├── EngineFailed            an engine's own code broke while it was fitted
+        └── TaggerFailed            a judge or a model that reads calls is of no use
 
 Every class has a stable code; `docs/reference/errors.md` has a paragraph for each.
 """
@@ -221,7 +222,7 @@ class ArmFailed(Untrustworthy):
 
 
 class OverBudget(Untrustworthy):
-    """It would cost, or has cost, more credits than the budget allows; or the server does not tell what anything costs."""
+    """It would cost, or has cost, more credits or tokens than the budget allows; or the server does not tell what anything costs."""
 
     code = "EVH233"
 
@@ -284,6 +285,12 @@ class EngineFailed(Untrustworthy):
     """An engine's own code broke while it was fitted."""
 
     code = "EVH306"
+
+
+class TaggerFailed(Untrustworthy):
+    """A judge or a decision model that should read calls refuses, has died, or says nothing that can be used."""
+
+    code = "EVH311"
 
 
 def by_code(code: str) -> type[EvalHarnessError]:

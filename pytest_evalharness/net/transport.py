@@ -206,13 +206,16 @@ class Transport:
         """As `get`, and the body as it is."""
         return self.get(path, params=params, deadline=deadline, late_seconds=late_seconds).body
 
-    def post_json(self, path: str, body: Any = None, *, deadline: Deadline | None = None) -> Answer:
+    def post_json(
+        self, path: str, body: Any = None, *, deadline: Deadline | None = None, stoppable: bool = False
+    ) -> Answer:
         """The answer to a POST, which is never sent twice unless the first provably did nothing.
 
         Args:
             path: appended to the base URL; its segments are already quoted.
             body: JSON; None sends no body.
             deadline: `limits.submit` from now if None.
+            stoppable: whether `stop` ends the wait for the answer: of a question that may be asked again.
 
         Raises:
             NotSent: nothing reached the server.
@@ -224,7 +227,7 @@ class Transport:
         content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
         until = deadline or Deadline.after(self._clock, self.limits.submit)
         return self._repeat(
-            _Call("POST", path, until.remaining, content=content),
+            _Call("POST", path, until.remaining, content=content, stoppable=stoppable),
             may_post_again,
             until,
             None if deadline else self.limits.tries,

@@ -168,12 +168,12 @@ class Evidence:
         occurring = dict.fromkeys(row.state for row in self.transitions())
         return list(dict.fromkeys([*self.document.states, *occurring]))
 
-    @property
+    @cached_property
     def state_index(self) -> dict[str, int]:
         """Each state's position."""
         return {state: at for at, state in enumerate(self.states)}
 
-    @property
+    @cached_property
     def move_index(self) -> dict[str, int]:
         """Each move's position."""
         return {move: at for at, move in enumerate(self.moves)}
@@ -193,9 +193,21 @@ class Evidence:
         """The labelled rows of each call, in the order of their turns; what unlabelled turns earned is folded in."""
         return self._labelled
 
-    def transitions(self) -> list[Row]:
-        """The labelled rows, call by call."""
+    def transitions(self, include_unlabelled: bool = False) -> list[Row]:  # noqa: FBT001, FBT002 - as in the SDK
+        """The labelled rows, call by call; with `include_unlabelled` all of them, as they stand in the document."""
+        if include_unlabelled:
+            return list(self.document.transitions)
         return [row for call in self._labelled for row in call]
+
+    def has_propensity(self) -> bool:
+        """Whether every labelled row tells how likely its move was."""
+        rows = self.transitions()
+        return bool(rows) and all(row.propensity is not None for row in rows)
+
+    @property
+    def has_simulator(self) -> bool:
+        """Whether the document says that its world has a live simulator."""
+        return bool(self.document.simulator)
 
     def has(self, learns_from: str) -> bool:
         """Whether an engine that learns from this kind of input can learn here."""
@@ -203,7 +215,7 @@ class Evidence:
             return bool(self._labelled)
         if learns_from == "preferences":
             return bool(self.named_pairs())
-        return learns_from == "simulator" and bool(self.document.simulator)
+        return learns_from == "simulator" and self.has_simulator
 
     def named_pairs(self) -> list[Pair]:
         """The preference pairs by name: the document's own, or derived from the mean returns of its rows."""
@@ -271,8 +283,8 @@ class Evidence:
             "states": len(self.states),
             "moves": len(self.moves),
             "pairs": len(self.named_pairs()),
-            "propensity": bool(rows) and all(row.propensity is not None for row in rows),
-            "simulator": bool(told.simulator),
+            "propensity": self.has_propensity(),
+            "simulator": self.has_simulator,
         }
         if told.kind == "real":
             found |= {

@@ -1,0 +1,68 @@
+"""What leaves a turn before anything else sees it: phone numbers and e-mail addresses; and what stands for a call's id."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import unicodedata
+
+PHONE = "[phone]"
+EMAIL = "[email]"
+
+_SUSPECT = re.compile(r"\d[\W_]{0,4}\d|@|[^\x00-\x7f]|\bdot\b", re.IGNORECASE)
+"""Without any of these there is nothing to remove; most turns have none."""
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
+_RUN = re.compile(r"(?:\+[\W_]{0,4})?[0-9](?:[\W_]{0,4}[0-9]){6,}|[0-9]{6,}")
+"""Seven digits or more with up to four signs of any kind between two of them, or six without."""
+_ADDRESS = re.compile(r"\S+@\S*|\S*@\S+")
+_SPOKEN = re.compile(r"\b[\w.+-]+\s+at\s+[\w-]+(?:\s+dot\s+\w+)+", re.IGNORECASE)
+_ID_BYTES = 12
+_PRIORITY = slice(16, 24)
+
+
+def scrub(text: str) -> str:
+    """The text without phone numbers and e-mail addresses.
+
+    Digits of every script count, also circled, raised and full-width ones, and so does what transcripts put between them:
+    spaces of all widths, dots, dashes, brackets, marks without width. Too much is removed rather than too little: "1 250 000"
+    goes too. Names stay, and numbers that are spelt in words.
+    """
+    if not _SUSPECT.search(text):
+        return text
+    if _FOREIGN.search(text):
+        text = "".join(map(_plain, unicodedata.normalize("NFKC", text)))
+    if "@" in text:
+        text = _ADDRESS.sub(EMAIL, text)
+    return _SPOKEN.sub(EMAIL, _RUN.sub(PHONE, text))
+
+
+def _plain(sign: str) -> str:
+    """A digit of any script as the ASCII one."""
+    if sign.isascii():
+        return sign
+    value = unicodedata.digit(sign, None)
+    return sign if value is None else str(value)
+
+
+class CallKeys:
+    """Names calls without telling their ids: a plain hash of a number that counts up is undone by counting.
+
+    Args:
+        secret: of whoever builds the sets.
+        tenant: whose calls they are.
+        seed: of the set: the same one gives a call the same name again, and so the same side.
+    """
+
+    def __init__(self, secret: bytes, tenant: str, seed: int) -> None:
+        self._key = hmac.digest(secret, f"evidence\0{tenant}\0{seed}".encode(), "sha256")
+
+    def of(self, call_id: str) -> tuple[str, int]:
+        """The call's name (24 hex digits), and a number from 0 to 2^64 - 1 that orders calls at random, independent of it."""
+        digest = hmac.digest(self._key, call_id.encode("utf-8", "surrogatepass"), "sha256")
+        return digest[:_ID_BYTES].hex(), int.from_bytes(digest[_PRIORITY])
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells two secrets apart and does not tell them."""
+        return hashlib.sha256(b"fingerprint" + self._key).hexdigest()[:8]

@@ -1,0 +1,83 @@
+"""The rule tagger: cue phrases, no model. For seeing the pipeline work, and wherever another tagger leaves a turn out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Any, Self
+
+from pytest_evalharness.engines.evidence.sampling import ScrubbedCall
+from pytest_evalharness.engines.evidence.taggers.cues import Cues, words
+from pytest_evalharness.engines.evidence.taggers.reading import MIDDLE_TRUST, Reading
+from pytest_evalharness.engines.evidence.world import NO_OBJECTION, World
+
+
+class RuleReader:
+    """Reads one call by cues. Moves from the agent's turn, everything of the state from the customer's turns before it."""
+
+    def __init__(self, world: World) -> None:
+        self._moves = Cues({name: one.cues for name, one in world.moves.items()})
+        self._objections = Cues({name: one.cues for name, one in world.objections.items()})
+        self._stages = Cues({str(at): one.cues for at, one in enumerate(world.stages)})
+        self._otherwise = world.otherwise
+
+    def read(self, call: ScrubbedCall) -> tuple[list[Reading], int]:
+        """A reading of each agent turn, and how many of them had no cue."""
+        found: list[Reading] = []
+        without = stage = 0
+        objection = NO_OBJECTION
+        for turn in call.turns:
+            said = words(turn.text)
+            if turn.agent:
+                move = self._moves.best(said)
+                without += move is None
+                found.append(Reading(move or self._otherwise, stage, MIDDLE_TRUST, objection))
+            else:
+                stage = max(stage, int(self._stages.last(said) or 0))
+                objection = self._objections.best(said) or objection
+        return found, without
+
+
+class RuleTagger:
+    """See the module."""
+
+    kind = "rule"
+    model_id: str | None = None
+
+    def __init__(self, world: World) -> None:
+        self._reader = RuleReader(world)
+        self._world = world
+        self.stats: Counter[str] = Counter(turns=0, by_rule=0, without_cue=0, calls=0)
+
+    def read(self, calls: Iterable[ScrubbedCall]) -> Iterator[tuple[ScrubbedCall, list[Reading]]]:
+        """Each call with a reading of each of its agent turns."""
+        stats = self.stats
+        for call in calls:
+            found, without = self._reader.read(call)
+            stats["turns"] += len(found)
+            stats["by_rule"] += len(found)
+            stats["without_cue"] += without
+            stats["calls"] += 1
+            yield call, found
+
+    def described(self) -> dict[str, Any]:
+        """The cues, as a hash."""
+        return {"cues_hash": cues_hash(self._world)}
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def cues_hash(world: World) -> str:
+    """What tells two worlds apart."""
+    return f"sha256:{hashlib.sha256(world.canonical.encode()).hexdigest()}"
