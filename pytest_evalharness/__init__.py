@@ -5,27 +5,40 @@ from __future__ import annotations
 # Type checkers take this name for true; importing it from `typing` would cost as much as all of `stats`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pytest_evalharness.engines.catalogue.contract import Param, decision_engine
+    from pytest_evalharness.engines.evidence.document import Evidence
     from pytest_evalharness.errors import (
+        BadPolicy,
         ConditionNotMet,
         EvalHarnessError,
         Inconclusive,
+        NotEnoughEvidence,
         Untrustworthy,
         UsageError,
     )
     from pytest_evalharness.verdict.words import Claim, Rule, Verdict
 
 __all__ = [
+    "BadPolicy",
     "Claim",
     "ConditionNotMet",
     "EvalHarnessError",
+    "Evidence",
     "Inconclusive",
+    "NotEnoughEvidence",
+    "Param",
     "Rule",
     "Untrustworthy",
     "UsageError",
     "Verdict",
+    "decision_engine",
 ]
 
-_HOMES = dict.fromkeys(("Claim", "Rule", "Verdict"), "pytest_evalharness.verdict.words")
+_HOMES = {
+    **dict.fromkeys(("Claim", "Rule", "Verdict"), "pytest_evalharness.verdict.words"),
+    **dict.fromkeys(("Param", "decision_engine"), "pytest_evalharness.engines.catalogue.contract"),
+    "Evidence": "pytest_evalharness.engines.evidence.document",
+}
 
 
 def __getattr__(name: str) -> object:
