@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from pytest_evalharness.engines.ope.calls import NONE, Calls, Floats
 from pytest_evalharness.engines.ope.fqe import Evaluation, Fitted
@@ -135,20 +136,22 @@ def score(
         seed: of the resamples.
         progress: told how many of them are done.
     """
-    cells = Cells.of(calls)
-    scored = {name: _Scored(cells, target, modelled=True) for name, target in targets.items()}
-    scored |= {name: _Scored(cells, target, modelled=False) for name, target in (weighed or {}).items()}
-    done = 0
-    for drawn in counts(len(calls), resamples, seed):
-        tally = cells.tally(drawn)
-        for one in scored.values():
-            one.gather(drawn, tally)
-        done += drawn.shape[1]
-        if progress is not None:
-            progress(done, resamples)
-    all_once = np.ones((len(calls), 1))
-    tally = cells.tally(all_once)
-    return {name: one.done(all_once, tally) for name, one in scored.items()}
+    # The products are thin, and several of them run at once under workers: threads of their own would only wait for cores.
+    with threadpool_limits(1, "blas"):
+        cells = Cells.of(calls)
+        scored = {name: _Scored(cells, target, modelled=True) for name, target in targets.items()}
+        scored |= {name: _Scored(cells, target, modelled=False) for name, target in (weighed or {}).items()}
+        done = 0
+        for drawn in counts(len(calls), resamples, seed):
+            tally = cells.tally(drawn)
+            for one in scored.values():
+                one.gather(drawn, tally)
+            done += drawn.shape[1]
+            if progress is not None:
+                progress(done, resamples)
+        all_once = np.ones((len(calls), 1))
+        tally = cells.tally(all_once)
+        return {name: one.done(all_once, tally) for name, one in scored.items()}
 
 
 def _finite(value: float) -> float | None:
