@@ -126,8 +126,8 @@ class Transfer:
         """The end of one artifact's time."""
         return Deadline.after(self._clock, self._limits.artifact_seconds)
 
-    def copy(self, offer: Offer, part: Part, deadline: Deadline) -> None:
-        """One try: what is missing of the file, added to what is there.
+    def copy(self, offer: Offer, part: Part, deadline: Deadline, came: Callable[[int], None]) -> None:
+        """One try: what is missing of the file, added to what is there. `came` is told how many bytes come.
 
         Raises:
             HttpStatus, NetError: as `Streams`.
@@ -152,6 +152,7 @@ class Transfer:
                     )
                 part.write(chunk)
                 self._on_bytes(len(chunk))
+                came(len(chunk))
                 if self._stop.is_set() or deadline.expired:
                     raise NetError("it was interrupted" if self._stop.is_set() else "it took too long")
         for said in (whole, offer.size):
@@ -227,13 +228,12 @@ class _Fetching:
             self._part.begin("")
             self._part.write(self._offer.content)
         else:
-            before = self._part.size
-            try:
-                self._transfer.copy(self._offer, self._part, deadline)
-            finally:
-                self._fetched += max(0, self._part.size - before)
+            self._transfer.copy(self._offer, self._part, deadline, self._came)
         if self._offer.artifact.category in _JSON:
             self._require_object()
+
+    def _came(self, count: int) -> None:
+        self._fetched += count
 
     def _require_object(self) -> None:
         if self._part.size > results.LARGEST:
