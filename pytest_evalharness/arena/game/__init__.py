@@ -1,1 +1,1 @@
-"""The game: an eight-seat hidden-role match, simulated event by event, deterministic for a seed."""
+"""The games that the league hosts, simulated, deterministic for a seed: here an eight-seat hidden-role match, in packages of their own two small ones."""

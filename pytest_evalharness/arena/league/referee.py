@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_evalharness.arena.game.games import GAMES
-from pytest_evalharness.arena.game.hosted import MISHAPS, Order, Played, Recorded
-
-__all__ = ["MISHAPS", "casts", "play", "play_many", "record"]
+from pytest_evalharness.arena.game.hosted import Order, Played, Recorded
 
 
 def play(order: Order) -> Played:
