@@ -52,19 +52,17 @@ class Runner:
             return self._step(field, self._post(field))
         side = field.sides[self._seat]
         goal = field.base(side if field.carries(self._seat) else 1 - side)
-        near = [
-            field.places[other]
-            for other in field.opponents(self._seat)
-            if field.distance(here, field.places[other]) <= _NEAR
-        ]
-        if near and field.intrudes(self._seat) and self._chance() < self._skill.evasion:
-            return self._round(field, goal, near)
+        if field.intrudes(self._seat):
+            others = [field.places[other] for other in field.opponents[self._seat]]
+            near = [place for place in others if field.distance(here, place) <= _NEAR]
+            if near and self._chance() < self._skill.evasion:
+                return self._round(field, goal, near)
         return self._step(field, goal)
 
     def _post(self, field: Field) -> Place:
         """Where a defender wants to be: at the nearest intruder that it watches, else by its flag."""
         home = field.base(field.sides[self._seat])
-        intruders = [field.places[other] for other in field.opponents(self._seat) if field.intrudes(other)]
+        intruders = [field.places[other] for other in field.opponents[self._seat] if field.intrudes(other)]
         if intruders and self._chance() < self._skill.watch:
             return min(
                 intruders, key=lambda place: (field.distance(place, field.places[self._seat]), place[1])

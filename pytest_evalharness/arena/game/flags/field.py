@@ -26,12 +26,16 @@ class Field:
     and what it carried goes back.
     """
 
-    __slots__ = ("captures", "carriers", "height", "places", "sides", "width")
+    __slots__ = ("captures", "carriers", "height", "opponents", "places", "sides", "width")
 
     def __init__(self, width: int, height: int, layout: str) -> None:
         self.width = width
         self.height = height
         self.sides = tuple(side_of(seat, layout) for seat in range(SEATS))
+        self.opponents = tuple(
+            tuple(other for other, theirs in enumerate(self.sides) if theirs != side) for side in self.sides
+        )
+        """The seats of the other side, for each seat."""
         self.places: list[Place] = [self.base(side) for side in self.sides]
         self.carriers: list[int | None] = [None] * SIDES
         """The seat that has each side's flag; None while it is at its base."""
@@ -49,10 +53,6 @@ class Field:
     def distance(self, one: Place, other: Place) -> int:
         """Steps from a tile to another."""
         return abs(one[0] - other[0]) + abs(one[1] - other[1])
-
-    def opponents(self, seat: int) -> list[int]:
-        """The seats of the other side."""
-        return [other for other, side in enumerate(self.sides) if side != self.sides[seat]]
 
     def carries(self, seat: int) -> bool:
         """Whether a seat has the other side's flag."""

@@ -99,18 +99,17 @@ class _Table:
             self._tag(tick, seat)
 
     def _move(self, tick: int, seat: int) -> None:
-        before, captures = self._ground.carries(seat), sum(self._ground.captures)
+        carried = self._ground.carries(seat)
         self._ground.move(seat, self._runners[seat].goes(self._ground))
-        if sum(self._ground.captures) > captures:
-            self.events.append(Event(tick, seat, "captured"))
-        elif self._ground.carries(seat) and not before:
-            self.events.append(Event(tick, seat, "took_flag"))
+        if self._ground.carries(seat) is not carried:  # nobody loses a flag by moving but at home
+            self.events.append(Event(tick, seat, "captured" if carried else "took_flag"))
 
     def _tag(self, tick: int, seat: int) -> None:
         ground = self._ground
-        for other in ground.opponents(seat):
-            near = ground.distance(ground.places[seat], ground.places[other]) <= 1
-            if near and ground.intrudes(other) and self._runners[seat].tags():
+        for other in ground.opponents[seat]:
+            if not ground.intrudes(other) or ground.distance(ground.places[seat], ground.places[other]) > 1:
+                continue
+            if self._runners[seat].tags():
                 ground.tagged(other)
                 self.tags[seat] += 1
                 self.events.append(Event(tick, other, "tagged", seat))
