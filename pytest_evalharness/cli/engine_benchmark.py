@@ -1,0 +1,253 @@
+"""`evalharness engine benchmark` and `report`: fit, score, judge, and read it again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from pytest_evalharness.cli import whole
+from pytest_evalharness.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pytest_evalharness.engines.benchmark.report import Report
+    from pytest_evalharness.engines.catalogue.contract import DecisionEngine
+    from pytest_evalharness.engines.evidence.document import Evidence
+
+DATA = Path(".evalharness/data")
+_NOTHING = "nothing was fitted or scored"
+
+
+def add_to(inner: Any) -> None:
+    """Add the subcommands."""
+    benchmark = inner.add_parser(
+        "benchmark",
+        help="fit engines on the fit calls, score their tables on the calls that they never saw",
+        description="Every engine is fitted on the fit calls of a set and scored on the held-out ones by PDWIS, a fitted model and "
+        "their doubly robust blend, each with a 95 %% bootstrap interval over calls, beside what the agent does today.",
+    )
+    benchmark.add_argument(
+        "--evidence",
+        required=True,
+        metavar="SET",
+        help="a set's id, a file, sim:WORLD for simulated calls, or vol:PATH below the data folder's datasets/",
+    )
+    benchmark.add_argument(
+        "--engines",
+        default="all",
+        metavar="NAMES",
+        help="all, none, or names with commas between (%(default)s)",
+    )
+    benchmark.add_argument("--file", metavar="APP.PY", help="fit your own engines of this file too")
+    benchmark.add_argument("--engine", metavar="NAME", help="of --file, fit this one only", default=None)
+    benchmark.add_argument(
+        "--table",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="score a decision table from a JSON file beside the engines'; repeat for more",
+    )
+    benchmark.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        metavar="[ENGINE.]KEY=VALUE",
+        help="a knob of the engines of --file, or of the engine named before the dot; repeat for more",
+    )
+    benchmark.add_argument(
+        "--remote", action="store_true", help="fit on an executor (none can be chosen yet)"
+    )
+    benchmark.add_argument(
+        "--bootstrap", type=whole(0), default=200, metavar="B", help="resamples (%(default)s)"
+    )
+    benchmark.add_argument("--seed", type=whole(0), default=0, help="of the resamples (%(default)s)")
+    benchmark.add_argument(
+        "--margin",
+        type=float,
+        metavar="UNITS",
+        help="a lift within this many units a call is no difference: what stays inside is shown equivalent",
+    )
+    benchmark.add_argument(
+        "--data", type=Path, default=DATA, metavar="DIR", help="where sets are (%(default)s)"
+    )
+    benchmark.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the report")
+    benchmark.add_argument("--json", action="store_true", help="print the report as JSON")
+    benchmark.set_defaults(run=run)
+    report = inner.add_parser(
+        "report", help="read a benchmark's report", description="Read a benchmark's report."
+    )
+    report.add_argument("report", metavar="REPORT.JSON")
+    report.add_argument(
+        "--engine", metavar="NAME", help="open this row: reasons, support, and its table in words"
+    )
+    report.add_argument("--json", action="store_true", help="print it as JSON")
+    report.set_defaults(run=show)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Run a benchmark and print its leaderboard.
+
+    Raises:
+        UsageError: a value is wrong, or there is nothing to score.
+        EvalHarnessError: the evidence cannot be read, is not enough, or contradicts itself.
+    """
+    from pytest_evalharness.engines.benchmark.leaderboard import Resampling
+    from pytest_evalharness.engines.benchmark.run import benchmark
+
+    if parsed.remote:
+        raise _wrong(
+            "--remote fits on an executor, and none can be chosen yet",
+            "leave --remote out: everything is fitted here",
+        )
+    if parsed.margin is not None and not parsed.margin > 0:
+        raise _wrong(f"--margin is above 0, not {parsed.margin:g}", "give the lift that would not matter")
+    engines, tables = _engines(parsed), _tables(parsed.table)
+    if not engines and not tables:
+        raise _wrong(
+            "there is nothing to score: --engines none without --file or --table",
+            "name engines, or add --file app.py or --table mine=table.json",
+        )
+    evidence = _evidence(parsed.evidence, parsed.data)
+    say = _progress(sys.stderr)
+    report = benchmark(
+        evidence,
+        engines,
+        tables=_checked(tables, evidence),
+        params=_params(parsed.param, engines),
+        how=Resampling(bootstrap=parsed.bootstrap, seed=parsed.seed, margin=parsed.margin),
+        say=say,
+    )
+    say("")
+    if parsed.output is not None:
+        report.save(parsed.output)
+    _show(report, None, as_json=parsed.json)
+    if parsed.output is not None and not parsed.json:
+        print(
+            f"\nreport: {parsed.output}   (evalharness engine report {parsed.output} --engine NAME opens a row)"
+        )
+    return 0
+
+
+def show(parsed: argparse.Namespace) -> int:
+    """Print a report that was written.
+
+    Raises:
+        EvalHarnessError: it is no report, or has no such engine.
+    """
+    from pytest_evalharness.engines.benchmark.report import Report
+
+    _show(Report.load(parsed.report), parsed.engine, as_json=parsed.json)
+    return 0
+
+
+def _show(report: Report, engine: str | None, *, as_json: bool) -> None:
+    import msgspec
+
+    from pytest_evalharness.engines.benchmark import rendering
+
+    if as_json:
+        told = report if engine is None else report[engine]
+        print(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
+        return
+    for line in rendering.leaderboard(report) if engine is None else rendering.opened(report, report[engine]):
+        print(line)
+
+
+def _evidence(name: str, data: Path) -> Evidence:
+    """A set by its id, its file, its place on the volume, or simulated calls of a world."""
+    from pytest_evalharness.engines.evidence.document import Evidence
+    from pytest_evalharness.engines.evidence.folder import DataFolder
+
+    return Evidence.load(DataFolder(data).locate(name))
+
+
+def _engines(parsed: argparse.Namespace) -> list[DecisionEngine]:
+    """The built-in engines that were named, then those of the file."""
+    from pytest_evalharness.engines import catalogue
+    from pytest_evalharness.engines.catalogue.loading import load_engines
+
+    chosen = []
+    if parsed.engines == "all":
+        chosen = [*catalogue.all(), catalogue.get(catalogue.SANITY)]
+    elif parsed.engines != "none":
+        names = dict.fromkeys(name.strip() for name in parsed.engines.split(","))
+        chosen = [catalogue.get(name) for name in names]
+    if parsed.file is None:
+        if parsed.engine is not None:
+            raise _wrong(
+                "--engine chooses one engine of --file, and there is no --file", "name it with --engines"
+            )
+        return chosen
+    own = load_engines(parsed.file)
+    if parsed.engine is not None:
+        own = [engine for engine in own if engine.name == parsed.engine]
+        if not own:
+            raise _wrong(
+                f"{parsed.file} has no engine {parsed.engine!r}", f"evalharness engine ls {parsed.file}"
+            )
+    return [*chosen, *own]
+
+
+def _tables(told: Sequence[str]) -> dict[str, dict[str, str]]:
+    from pytest_evalharness.engines.catalogue.results import load_table
+
+    tables = {}
+    for one in told:
+        name, equals, file = one.partition("=")
+        if not equals or not name or not file:
+            raise _wrong(f"--table takes NAME=FILE, not {one!r}", "for instance --table mine=table.json")
+        tables[name] = load_table(file)["policy"]
+    return tables
+
+
+def _checked(tables: Mapping[str, dict[str, str]], evidence: Evidence) -> dict[str, dict[str, str]]:
+    from pytest_evalharness.engines.catalogue.results import checked
+
+    return {
+        name: checked({"policy": table}, evidence.moves, name)["policy"] for name, table in tables.items()
+    }
+
+
+def _params(told: Sequence[str], engines: Sequence[DecisionEngine]) -> dict[str, dict[str, Any]]:
+    """Each engine's knobs: those named for it, and those named for none that it has."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in told:
+        key, equals, value = one.partition("=")
+        if not equals or not key:
+            raise _wrong(f"--param takes KEY=VALUE, not {one!r}", "for instance --param alpha=2")
+        name, dot, knob = key.rpartition(".")
+        takers = [
+            engine
+            for engine in engines
+            if (not dot or engine.name == name)
+            and knob in {param.name for param in engine.declaration.params}
+        ]
+        if not takers:
+            raise _wrong(
+                f"no engine that is fitted has a knob {key!r}", "evalharness engine ls shows every knob"
+            )
+        for engine in takers:
+            found.setdefault(engine.name, {})[knob] = value
+    return found
+
+
+def _progress(out: TextIO) -> Callable[[str], None]:
+    """Progress on a line that is written over on a terminal, and on lines of their own else; nothing said clears it."""
+    if out.isatty():
+        return lambda text: print(f"\r\x1b[K{text}", end="", file=out, flush=True)
+    seen: set[str] = set()
+
+    def once(text: str) -> None:
+        what = text.partition(" ")[0]
+        if text and (what != "resampled" or what not in seen):
+            print(text, file=out, flush=True)
+        seen.add(what)
+
+    return once
+
+
+def _wrong(what: str, next_step: str) -> UsageError:
+    return UsageError(what, not_done=_NOTHING, next_step=next_step)
