@@ -77,7 +77,14 @@ class Asker:
                 next_step="correct its endpoint in models.toml",
             ) from None
 
-    def ask(self, path: str, body: Mapping[str, Any], understand: Callable[[Any], _T]) -> _T | None:
+    def ask(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        understand: Callable[[Any], _T],
+        *,
+        before: Callable[[], None] = lambda: None,
+    ) -> _T | None:
         """The answer as `understand` reads it; None where every try brought something that cannot be used.
 
         A question is repeated after 408, 425, 429, 5xx and broken connections, as the server asks or with growing pauses.
@@ -86,6 +93,7 @@ class Asker:
             path: below the address.
             body: JSON.
             understand: raises `Unusable` for what is no answer.
+            before: called before each try.
 
         Raises:
             CredentialsRejected: the server wants another key.
@@ -94,6 +102,7 @@ class Asker:
         """
         failures = garbage = 0
         while True:
+            before()
             self._count("requests")
             try:
                 answer = self._transport.post_json(path, body, stoppable=True)

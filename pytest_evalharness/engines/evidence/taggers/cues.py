@@ -18,7 +18,8 @@ class Cues:
     """Phrases by name.
 
     Args:
-        phrases: of each name; where several names are met, that with the most words wins, a tie goes to the first listed.
+        phrases: of each name; where several names are met, that with the most words wins, a tie goes to the last
+            listed.
     """
 
     def __init__(self, phrases: Mapping[str, Sequence[str]]) -> None:
@@ -45,7 +46,7 @@ class Cues:
                     weights[at] = weights.get(at, 0) + weight
         if not weights:
             return None
-        return self._names[min(weights, key=lambda at: (-weights[at], at))]
+        return self._names[max(weights, key=lambda at: (weights[at], at))]
 
     def last(self, said: Sequence[str]) -> str | None:
         """The name that is listed last among those that words speak of, None if of none."""

@@ -43,11 +43,14 @@ class Tagger(Protocol):
         kind: "rule", "judge" or "model".
         model_id: which model, where there are several.
         stats: what was read by whom; the document carries it.
+        effort: what it took: requests, tokens, answers that were known already. In the manifest, since a set that is built
+            again from answers on disk is the same set.
     """
 
     kind: str
     model_id: str | None
     stats: Counter[str]
+    effort: Counter[str]
 
     def read(self, calls: Iterable[ScrubbedCall]) -> Iterator[tuple[ScrubbedCall, list[Reading]]]:
         """Each call with a reading of each of its agent turns, in the order of the calls.

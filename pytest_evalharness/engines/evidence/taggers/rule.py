@@ -50,6 +50,7 @@ class RuleTagger:
         self._reader = RuleReader(world)
         self._world = world
         self.stats: Counter[str] = Counter(turns=0, by_rule=0, without_cue=0, calls=0)
+        self.effort: Counter[str] = Counter()
 
     def read(self, calls: Iterable[ScrubbedCall]) -> Iterator[tuple[ScrubbedCall, list[Reading]]]:
         """Each call with a reading of each of its agent turns."""
