@@ -11,11 +11,10 @@ from pytest_evalharness.cli import whole
 from pytest_evalharness.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_evalharness.engines.benchmark.report import Report
-    from pytest_evalharness.engines.catalogue.contract import DecisionEngine
-    from pytest_evalharness.engines.evidence.document import Evidence
+    from pytest_evalharness.engines.plan import EnginePlan
 
 DATA = Path(".evalharness/data")
 _NOTHING = "nothing was fitted or scored"
@@ -94,32 +93,16 @@ def run(parsed: argparse.Namespace) -> int:
         UsageError: a value is wrong, or there is nothing to score.
         EvalHarnessError: the evidence cannot be read, is not enough, or contradicts itself.
     """
-    from pytest_evalharness.engines.benchmark.leaderboard import Resampling
-    from pytest_evalharness.engines.benchmark.run import benchmark
+    from pytest_evalharness.engines.running import Places, Prepared
 
     if parsed.remote:
         raise _wrong(
             "--remote fits on an executor, and none can be chosen yet",
             "leave --remote out: everything is fitted here",
         )
-    if parsed.margin is not None and not parsed.margin > 0:
-        raise _wrong(f"--margin is above 0, not {parsed.margin:g}", "give the lift that would not matter")
-    engines, tables = _engines(parsed), _tables(parsed.table)
-    if not engines and not tables:
-        raise _wrong(
-            "there is nothing to score: --engines none without --file or --table",
-            "name engines, or add --file app.py or --table mine=table.json",
-        )
-    evidence = _evidence(parsed.evidence, parsed.data)
+    prepared = Prepared(_plan(parsed), Places(data=parsed.data, base=Path()))
     say = _progress(sys.stderr)
-    report = benchmark(
-        evidence,
-        engines,
-        tables=_checked(tables, evidence),
-        params=_params(parsed.param, engines),
-        how=Resampling(bootstrap=parsed.bootstrap, seed=parsed.seed, margin=parsed.margin),
-        say=say,
-    )
+    report = prepared.run(say)
     say("")
     if parsed.output is not None:
         report.save(parsed.output)
@@ -156,81 +139,44 @@ def _show(report: Report, engine: str | None, *, as_json: bool) -> None:
         print(line)
 
 
-def _evidence(name: str, data: Path) -> Evidence:
-    """A set by its id, its file, its place on the volume, or simulated calls of a world."""
-    from pytest_evalharness.engines.evidence.document import Evidence
-    from pytest_evalharness.engines.evidence.folder import DataFolder
+def _plan(parsed: argparse.Namespace) -> EnginePlan:
+    from pytest_evalharness.engines.plan import EnginePlan, engines_told
 
-    return Evidence.load(DataFolder(data).locate(name))
-
-
-def _engines(parsed: argparse.Namespace) -> list[DecisionEngine]:
-    """The built-in engines that were named, then those of the file."""
-    from pytest_evalharness.engines import catalogue
-    from pytest_evalharness.engines.catalogue.loading import load_engines
-
-    chosen = []
-    if parsed.engines == "all":
-        chosen = [*catalogue.all(), catalogue.get(catalogue.SANITY)]
-    elif parsed.engines != "none":
-        names = dict.fromkeys(name.strip() for name in parsed.engines.split(","))
-        chosen = [catalogue.get(name) for name in names]
-    if parsed.file is None:
-        if parsed.engine is not None:
-            raise _wrong(
-                "--engine chooses one engine of --file, and there is no --file", "name it with --engines"
-            )
-        return chosen
-    own = load_engines(parsed.file)
-    if parsed.engine is not None:
-        own = [engine for engine in own if engine.name == parsed.engine]
-        if not own:
-            raise _wrong(
-                f"{parsed.file} has no engine {parsed.engine!r}", f"evalharness engine ls {parsed.file}"
-            )
-    return [*chosen, *own]
+    try:
+        return EnginePlan(
+            evidence=parsed.evidence,
+            engines=engines_told(parsed.engines),
+            file=parsed.file,
+            own=parsed.engine,
+            tables=_tables(parsed.table),
+            params=_params(parsed.param),
+            bootstrap=parsed.bootstrap,
+            seed=parsed.seed,
+            margin=parsed.margin,
+        )
+    except ValueError as problem:
+        raise _wrong(str(problem), "name engines, or add --file app.py or --table mine=table.json") from None
 
 
-def _tables(told: Sequence[str]) -> dict[str, dict[str, str]]:
-    from pytest_evalharness.engines.catalogue.results import load_table
-
+def _tables(told: Sequence[str]) -> dict[str, str]:
     tables = {}
     for one in told:
         name, equals, file = one.partition("=")
         if not equals or not name or not file:
             raise _wrong(f"--table takes NAME=FILE, not {one!r}", "for instance --table mine=table.json")
-        tables[name] = load_table(file)["policy"]
+        tables[name] = file
     return tables
 
 
-def _checked(tables: Mapping[str, dict[str, str]], evidence: Evidence) -> dict[str, dict[str, str]]:
-    from pytest_evalharness.engines.catalogue.results import checked
-
-    return {
-        name: checked({"policy": table}, evidence.moves, name)["policy"] for name, table in tables.items()
-    }
-
-
-def _params(told: Sequence[str], engines: Sequence[DecisionEngine]) -> dict[str, dict[str, Any]]:
-    """Each engine's knobs: those named for it, and those named for none that it has."""
-    found: dict[str, dict[str, Any]] = {}
+def _params(told: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Knobs by engine; under the empty name those that are told for every engine that has them."""
+    found: dict[str, dict[str, str]] = {}
     for one in told:
         key, equals, value = one.partition("=")
-        if not equals or not key:
+        name, _, knob = key.rpartition(".")
+        if not equals or not knob:
             raise _wrong(f"--param takes KEY=VALUE, not {one!r}", "for instance --param alpha=2")
-        name, dot, knob = key.rpartition(".")
-        takers = [
-            engine
-            for engine in engines
-            if (not dot or engine.name == name)
-            and knob in {param.name for param in engine.declaration.params}
-        ]
-        if not takers:
-            raise _wrong(
-                f"no engine that is fitted has a knob {key!r}", "evalharness engine ls shows every knob"
-            )
-        for engine in takers:
-            found.setdefault(engine.name, {})[knob] = value
+        found.setdefault(name, {})[knob] = value
     return found
 
 
