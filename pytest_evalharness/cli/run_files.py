@@ -75,6 +75,7 @@ def run_show(parsed: argparse.Namespace) -> int:
         UsageError: there is no such run.
     """
     from pytest_evalharness.league.kept import Kept
+    from pytest_evalharness.league.kept_arm import KeptArm
 
     with found(parsed) as (ledger, run):
         print(f"{printable(run.id)}  {printable(run.server)}")
@@ -87,6 +88,10 @@ def run_show(parsed: argparse.Namespace) -> int:
             print(f"\n{kept.name}")
             told = _told(kept, judged.get(comparison_id))
             for line in (*told, *_builds(kept), *_since(ledger, kept, run.id)):
+                print(f"  {line}")
+        for arm in (KeptArm.read(ledger, one) for one in run.arms):
+            print(f"\n{arm.name}")
+            for line in arm.lines():
                 print(f"  {line}")
     return 0
 
@@ -217,9 +222,12 @@ def run_verify(parsed: argparse.Namespace) -> int:
     content = _json_of(parsed.file, "evalharness runs export RUN writes one")
     differ = verify(content)
     if not differ:
-        number = len(content["comparisons"])
+        number, arms = len(content["comparisons"]), len(content.get("single_arms", ()))
         verdicts = "1 verdict" if number == 1 else f"{number} verdicts"
-        print(f"identical: {verdicts} and every number follow from the evidence (sha256 {content['sha256']})")
+        beside = f", the numbers of {arms} single {'arm' if arms == 1 else 'arms'}" if arms else ""
+        print(
+            f"identical: {verdicts}{beside} and every number follow from the evidence (sha256 {content['sha256']})"
+        )
         return 0
     for one in differ[:_SHOWN]:
         print(

@@ -99,8 +99,9 @@ def run_cancel(parsed: argparse.Namespace) -> int:
     Raises:
         EvalHarnessError: there is no such run, or the server cannot be reached.
     """
-    from pytest_evalharness.league.cancelling import Fate, cancel
+    from pytest_evalharness.league.cancelling import GOES_ON, cancel
     from pytest_evalharness.league.kept import Kept
+    from pytest_evalharness.league.kept_arm import KeptArm
 
     with _found(parsed) as (ledger, run, kept, home):
         for one in kept:
@@ -108,25 +109,24 @@ def run_cancel(parsed: argparse.Namespace) -> int:
                 print(
                     f"{one.name}: its extension was not posted and is withdrawn; its earlier verdict stands"
                 )
-        left = (Kept.read(ledger, one.comparison.id) for one in kept)
-        open_ones = [one for one in left if not _over(one)]
+        left = [Kept.read(ledger, one.comparison.id) for one in kept]
+        arms = [KeptArm.read(ledger, one) for one in run.arms]
+        open_ones: list[Kept | KeptArm] = [
+            *(one for one in left if not _over(one)),
+            *(one for one in arms if not one.over),
+        ]
         if not open_ones:
             print("every request of this run has ended; there is nothing to cancel")
             return 0
         goes_on = 0
         with connected(run, home) as observatory:
-            for one in open_ones:
-                for ended in cancel(ledger, observatory, one, session=_new_session()):
-                    goes_on += ended.fate in {
-                        Fate.GOES_ON,
-                        Fate.RUNS_OUT,
-                        Fate.UNKNOWN,
-                        Fate.IN_USE,
-                        Fate.NOT_OURS,
-                    }
+            for open_one in open_ones:
+                for ended in cancel(ledger, observatory, open_one, session=_new_session()):
+                    goes_on += ended.fate in GOES_ON
+                    side = "single arm" if isinstance(open_one, KeptArm) else ended.side
                     request = f" {printable(ended.request_id)}" if ended.request_id else ""
                     why = f": {printable(ended.why, 300)}" if ended.why else ""
-                    print(f"{one.name}: {ended.side}{request} {ended.fate}{why}")
+                    print(f"{open_one.name}: {side}{request} {ended.fate}{why}")
     print("episodes that run already are played to their end; no further one is started")
     return INCOMPLETE if goes_on else 0
 
@@ -221,7 +221,11 @@ def run_resume(parsed: argparse.Namespace) -> int:
     """
     with _found(parsed) as (ledger, run, kept, home):
         if not kept:
-            print("this run has asked for no comparison; there is nothing to go on with")
+            print(
+                "this run has asked for no comparison; there is nothing to go on with"
+                if not run.arms
+                else "this run has single arms only, which nothing judges: the pytest command that began them goes on with them"
+            )
             return 0
         with connected(run, home) as observatory:
             return _play(ledger, observatory, run, kept, home)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_evalharness.league.kept import Kept
+    from pytest_evalharness.league.kept_arm import KeptArm
     from pytest_evalharness.ledger.journal import Ledger
     from pytest_evalharness.ledger.runs import RunRecord
 
@@ -60,6 +61,7 @@ def add_to(commands: Any) -> None:
 def run_ls(parsed: argparse.Namespace) -> int:
     """List the runs."""
     from pytest_evalharness.league.kept import Kept
+    from pytest_evalharness.league.kept_arm import KeptArm
 
     home = home_of(parsed)
     with opened(home) as ledger:
@@ -68,6 +70,9 @@ def run_ls(parsed: argparse.Namespace) -> int:
             (run, [] if ledger is None else [Kept.read(ledger, one) for one in run.comparisons])
             for run in runs
         ]
+        arms = {
+            run.id: [] if ledger is None else [KeptArm.read(ledger, one) for one in run.arms] for run in runs
+        }
     if parsed.verdict is not None:
         # Each comparison once, with the run that began it, however often it was read again.
         told = [
@@ -76,7 +81,7 @@ def run_ls(parsed: argparse.Namespace) -> int:
         ]
         told = [(run, kept) for run, kept in told if kept]
     if parsed.json:
-        print(readable_json([_plain(run, kept) for run, kept in told]), end="")
+        print(readable_json([_plain(run, kept, arms[run.id]) for run, kept in told]), end="")
         return 0
     if not told and parsed.verdict is not None:
         print(f"no comparison is {parsed.verdict.upper()}")
@@ -90,6 +95,8 @@ def run_ls(parsed: argparse.Namespace) -> int:
         return 0
     for run, kept in told:
         print(_line(run, kept))
+        for arm in arms[run.id] if parsed.verdict is None else ():
+            print(f"  {'single arm':<14} {arm.name}: {arm.words}")
         for one in kept:
             print(f"  {one.words.upper() if one.judgement is not None else one.words:<14} {one.name}")
             if parsed.verdict is not None:
@@ -117,10 +124,12 @@ def _line(run: RunRecord, kept: Sequence[Kept]) -> str:
     from pytest_evalharness.base.clock import iso
 
     cases = "1 comparison" if len(kept) == 1 else f"{len(kept)} comparisons"
+    if run.arms:
+        cases += f", {len(run.arms)} single {'arm' if len(run.arms) == 1 else 'arms'}"
     return f"{printable(run.id)}  {iso(run.began)[:16]}Z  {printable(run.server)}  {cases}"
 
 
-def _plain(run: RunRecord, kept: Sequence[Kept]) -> dict[str, Any]:
+def _plain(run: RunRecord, kept: Sequence[Kept], arms: Sequence[KeptArm]) -> dict[str, Any]:
     from pytest_evalharness.base.clock import iso
 
     return {
@@ -129,6 +138,7 @@ def _plain(run: RunRecord, kept: Sequence[Kept]) -> dict[str, Any]:
         "server": run.server,
         "notes": run.info.get("settings", {}).get("notes"),
         "comparisons": [_comparison(one) for one in kept],
+        "single_arms": [one.to_json() for one in arms],
     }
 
 

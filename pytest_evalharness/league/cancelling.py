@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from pytest_evalharness.errors import ArmFailed, EvalHarnessError
 from pytest_evalharness.league.kept import Kept
+from pytest_evalharness.league.kept_arm import KeptArm
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
@@ -37,6 +38,10 @@ class Fate(StrEnum):
     """Whoever created it may end it; it is not ours to end."""
 
 
+GOES_ON = frozenset({Fate.GOES_ON, Fate.RUNS_OUT, Fate.UNKNOWN, Fate.IN_USE, Fate.NOT_OURS})
+"""After these something may still be played at the server."""
+
+
 @dataclass(frozen=True)
 class Ended:
     """One request and its fate.
@@ -54,15 +59,17 @@ class Ended:
     why: str = ""
 
 
-def cancel(ledger: Ledger, observatory: Observatory, kept: Kept, *, session: str) -> Iterator[Ended]:
-    """Cancel what a comparison has not finished, each step written down.
+def cancel(
+    ledger: Ledger, observatory: Observatory, kept: Kept | KeptArm, *, session: str
+) -> Iterator[Ended]:
+    """Cancel what a comparison, or an arm that is compared with nothing, has not finished, each step written down.
 
     A comparison that shares an arm with another one loses it for both.
 
     Args:
         ledger: where it is kept.
         observatory: the server that plays it.
-        kept: the comparison.
+        kept: the comparison, or the arm.
         session: who asks.
     """
     for side, key in kept.comparison.arms.items():

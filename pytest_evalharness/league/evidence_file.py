@@ -12,12 +12,14 @@ from pytest_evalharness.league.blocks import blocks_of_look
 from pytest_evalharness.league.fields import EXTENSIONS, Field, FieldsPlan, fields_of
 from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.judging import Case
+from pytest_evalharness.league.kept_arm import KeptArm, result_of
 from pytest_evalharness.league.metric_values import kept_values, kept_wins
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan
 from pytest_evalharness.league.pool_result import judge_cases
 from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.records import ArmRecord
+from pytest_evalharness.league.single_arm import ArmResult
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.keys import digest
 from pytest_evalharness.ledger.proofs import BUILDS
@@ -65,7 +67,8 @@ def export(ledger: Ledger, run_id: str) -> dict[str, Any]:
         UsageError: the run has judged nothing.
     """
     comparisons = [_exported(ledger, one, verdict) for one, verdict in ledger.judged_in(run_id)]
-    if not comparisons:
+    arms = list(_single_arms(ledger, run_id))
+    if not comparisons and not arms:
         raise UsageError(
             f"run {run_id} has judged nothing, so there is no evidence to export",
             not_done="nothing was written",
@@ -76,6 +79,7 @@ def export(ledger: Ledger, run_id: str) -> dict[str, Any]:
         "schema": SCHEMA,
         "run": {"id": run_id, "info": ledger.run_info(run_id) or {}},
         "comparisons": comparisons,
+        **({"single_arms": arms} if arms else {}),
     }
     return {**content, _DIGEST: digest(content)}
 
@@ -105,6 +109,43 @@ def _exported(ledger: Ledger, comparison: Comparison, verdict: RecordedVerdict) 
         "judged_at": verdict.recorded_at,
         "judgement": dict(verdict.judgement),
     }
+
+
+def _single_arms(ledger: Ledger, run_id: str) -> Iterator[dict[str, Any]]:
+    """The arms that a run played to their end by themselves: what was asked, what came back, and the numbers read off it."""
+    for run in ledger.runs.newest_first():
+        for one in run.arms if run.id == run_id else ():
+            kept = KeptArm.read(ledger, one)
+            if kept.result is not None:
+                yield {
+                    "id": kept.comparison.id,
+                    "case": kept.comparison.case_name,
+                    "attempt": kept.comparison.attempt,
+                    "plan": kept.comparison.plan,
+                    "frozen": kept.comparison.frozen,
+                    "blocks": [
+                        {"request_id": block.request_id, "body": block.body, "evidence": block.evidence}
+                        for block in kept.blocks
+                    ],
+                    "numbers": _numbers(kept.result),
+                }
+
+
+def _numbers(result: ArmResult) -> dict[str, Any]:
+    """What is read off a single arm, and what speaks against it."""
+    return {
+        "evidence": result.evidence.to_json(),
+        "by_role": {role: list(counts) for role, counts in result.by_role.items()},
+        "found": [one.to_json() for one in result.found()],
+    }
+
+
+def _arm_numbers(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of a single arm, from nothing but the file."""
+    result = result_of(data["plan"], data["frozen"], [block["evidence"] for block in data["blocks"]])
+    if result is None:
+        raise ValueError("a single arm has a request without evidence")
+    return _numbers(result)
 
 
 def _block(ledger: Ledger, comparison: Comparison, block: Block) -> dict[str, Any]:
@@ -144,6 +185,11 @@ def verify(content: Any) -> list[Difference]:
             computed = _judged(one).to_json()
             where = f"{one['case']} ({one['id']})"
             found += [Difference(where, *rest) for rest in _differences("", one["judgement"], computed)]
+        for one in content.get("single_arms", ()):
+            where = f"{one['case']} ({one['id']})"
+            found += [
+                Difference(where, *rest) for rest in _differences("", one["numbers"], _arm_numbers(one))
+            ]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
         raise _unreadable(
             f"something in it is missing or malformed ({type(problem).__name__}: {problem})"

@@ -23,7 +23,9 @@ from pytest_evalharness.league.work import Work
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.runs import SINGLE_ARM
 from pytest_evalharness.report.model import requests_told
-from pytest_evalharness.verdict.evidence import ArmEvidence
+from pytest_evalharness.verdict.claim import Declaration
+from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
+from pytest_evalharness.verdict.words import Claim
 
 _OF_COMPARISONS = frozenset({"aa", "baseline", "baseline_drawn", "declaration"})
 
@@ -42,6 +44,13 @@ class SingleArmPlan:
         """Plain data, the source of the plan key: what a comparison has beside it is left out."""
         told = {key: one for key, one in self.setting.to_json().items() if key not in _OF_COMPARISONS}
         return {SINGLE_ARM: True, **told}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SingleArmPlan:
+        """What `to_json` gave, or a ledger keeps."""
+        both = {"baseline": data["candidate"], "declaration": Declaration(Claim.BETTER).to_json()}
+        drawn = {"baseline_drawn": data["candidate_drawn"]} if "candidate_drawn" in data else {}
+        return cls(ComparisonPlan.from_json({**data, **both, **drawn}))
 
 
 @dataclass(frozen=True)
@@ -90,13 +99,17 @@ class ArmResult:
             "no verdict: it is compared with nothing"
         )
 
+    def found(self) -> list[Finding]:
+        """What speaks against reading anything off its games."""
+        return of_arm(CANDIDATE, self.arm, self.record)
+
     def require_trust(self) -> None:
         """Pass if its games are what was asked for.
 
         Raises:
             Untrustworthy: seats, roles or copies are wrong, or games have not ended.
         """
-        found = of_arm(CANDIDATE, self.arm, self.record)
+        found = self.found()
         if found:
             lines = [f"single arm: UNTRUSTWORTHY, {printable(self.arm.label)}"]
             lines += [f"{one.reason.sentence}: {one.detail}" for one in found]

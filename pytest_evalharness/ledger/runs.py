@@ -18,12 +18,14 @@ class RunRecord:
         began: seconds since 1970.
         info: what was noted of it when it began: the server, who asked, the settings.
         comparisons: the ids of the comparisons that it began or judged, oldest first.
+        arms: the ids of the arms that it began to play by themselves, oldest first.
     """
 
     id: str
     began: float
     info: dict[str, Any]
     comparisons: tuple[str, ...]
+    arms: tuple[str, ...] = ()
 
     @property
     def server(self) -> str:
@@ -47,7 +49,13 @@ class Runs:
         rows = self._access.storage.read("SELECT * FROM runs ORDER BY created_at DESC, run_id DESC")
         return [
             RunRecord(
-                row["run_id"], row["created_at"], whole(row["info_json"]), self._comparisons(row["run_id"])
+                row["run_id"],
+                row["created_at"],
+                whole(row["info_json"]),
+                self._comparisons(row["run_id"]),
+                tuple(
+                    one["comparison_id"] for one in self._access.storage.read(_ARMS_OF_A_RUN, row["run_id"])
+                ),
             )
             for row in rows
         ]
@@ -82,6 +90,9 @@ OR comparison_id IN (SELECT comparison_id FROM verdicts WHERE run_id = ?))
 ORDER BY created_at, rowid
 """
 """What a run began, and what it read again."""
+_ARMS_OF_A_RUN = """
+SELECT comparison_id FROM comparisons WHERE instr(plan_json, '"single_arm"') > 0 AND run_id = ? ORDER BY created_at, rowid
+"""
 _POSTED = """
 SELECT run_id FROM blocks LEFT JOIN comparison_arms USING (arm_key) LEFT JOIN comparisons USING (comparison_id)
 WHERE request_id = ? AND posted_at IS NOT NULL ORDER BY comparisons.created_at LIMIT 1

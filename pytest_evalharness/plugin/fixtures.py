@@ -12,7 +12,7 @@ from pytest_evalharness.plugin import progress, signals
 from pytest_evalharness.plugin.collection import only_looks
 from pytest_evalharness.plugin.kinds import KINDS
 from pytest_evalharness.plugin.marks import LEAGUE_AB, LEAGUE_POOL, mark_of
-from pytest_evalharness.plugin.records import remember, results_of
+from pytest_evalharness.plugin.records import SINGLE_ARM, remember, results_of
 from pytest_evalharness.plugin.session import EvalSession, session_of
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def single_arm(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> 
         result = run.league.single(f"{request.node.nodeid} arm {len(played) + 1}", SingleArmPlan(plan))
         played.append(result)
         result.require_trust()
-        request.node.user_properties.append(("evalharness.single_arm", result.headline))
+        request.node.user_properties.append((SINGLE_ARM, result.headline))
         run.notice(f"{request.node.nodeid}: {result.headline}")
         return result
 

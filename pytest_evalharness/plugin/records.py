@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     Result: TypeAlias = ABResult | PoolResult
 
+SINGLE_ARM = "evalharness.single_arm"
+"""The property of a case that played an arm by itself: the arm's numbers in one line."""
 RESULT = pytest.StashKey["list[Result]"]()
 
 

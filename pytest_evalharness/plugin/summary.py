@@ -10,6 +10,7 @@ import pytest
 from pytest_evalharness.errors import ReportsMissing
 from pytest_evalharness.plugin.outcome import INCONCLUSIVE, RESULTS, outcome_of, tally_of
 from pytest_evalharness.plugin.progress import progress_of
+from pytest_evalharness.plugin.records import SINGLE_ARM
 from pytest_evalharness.plugin.session import EvalSession, existing_session, is_worker, relative
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ class Collector:
         return tuple(
             _case(report)
             for nodeid, report in self.reports.items()
-            if nodeid in wanted or hasattr(report, RESULTS) or outcome_of(report)
+            if nodeid in wanted
+            or hasattr(report, RESULTS)
+            or outcome_of(report)
+            or any(name == SINGLE_ARM for name, _ in report.user_properties)
         )
 
 

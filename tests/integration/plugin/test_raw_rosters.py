@@ -5,6 +5,8 @@ import sqlite3
 
 import pytest
 
+from pytest_evalharness.cli import main
+
 BODY = {
     "target": {
         "league_id": "league_605ff338-0a2e-4e62-aeda-559df9a9198f",
@@ -170,12 +172,66 @@ def test_a_single_arm_has_results_and_no_verdict(project):
 
 
 def test_a_single_arm_is_no_comparison_of_its_run(project):
-    from pytest_evalharness.cli import main
-
     project.cases(SINGLE.replace("ARM", '{0: "keeper:v2"}'))
     assert project.judge_here(candidate=None, baseline=None).ret == 0
     for words in (["runs", "ls"], ["runs", "show", next(iter((project.home / "runs").iterdir())).name]):
         assert main([*words, "--home", str(project.home)]) == 0
+
+
+def run_of(project):
+    return max((project.home / "runs").iterdir()).name
+
+
+def test_a_single_arm_is_listed_shown_exported_and_verified(project, capsys, tmp_path):
+    project.cases(SINGLE.replace("ARM", '{0: "keeper:v2"}'))
+    assert project.judge_here(candidate=None, baseline=None).ret == 0
+    run, home = run_of(project), ("--home", str(project.home))
+    folder = project.home / "runs" / run
+    assert {"results.json", "summary.md", "events.jsonl"} <= {path.name for path in folder.iterdir()}
+    capsys.readouterr()
+
+    assert main(["runs", "ls", *home]) == 0
+    listed = capsys.readouterr().out
+    assert "0 comparisons, 1 single arm" in listed
+    assert "single arm     test_evals.py::test_alone arm 1: played" in listed
+    assert main(["runs", "ls", "--json", *home]) == 0
+    [told] = json.loads(capsys.readouterr().out)[0]["single_arms"]
+    assert (told["state"], told["evidence"]["finished"], len(told["requests"])) == ("played", 6, 1)
+
+    assert main(["runs", "show", run, *home]) == 0
+    shown = capsys.readouterr().out
+    assert f"single arm: keeper:v2 won {told['evidence']['wins']}/6, request {told['requests'][0]}" in shown
+    assert "keeper:v2  <- tested" in shown
+    assert main(["runs", "cancel", run, *home]) == 0
+    assert "nothing to cancel" in capsys.readouterr().out
+
+    file = tmp_path / "evidence.json"
+    assert main(["runs", "export", run, "-o", str(file), *home]) == 0
+    capsys.readouterr()
+    assert main(["runs", "verify", str(file)]) == 0
+    assert "the numbers of 1 single arm" in capsys.readouterr().out
+    content = json.loads(file.read_text())
+    content["single_arms"][0]["numbers"]["evidence"]["wins"] = 5 - told["evidence"]["wins"]
+    file.write_text(json.dumps(content))
+    assert main(["runs", "verify", str(file)]) == 11
+    assert "evidence.wins is" in capsys.readouterr().out
+
+
+def test_a_single_arm_that_still_queues_is_cancelled(project, capsys):
+    project.cases(SINGLE.replace("ARM", '{0: "keeper:v2"}'))
+    project.league.fault("closed-queue")
+    assert project.judge_here("--eval-queue-budget=0.5", candidate=None, baseline=None).ret == 11
+    run, home = run_of(project), ("--home", str(project.home))
+    assert main(["runs", "ls", *home]) == 0
+    assert "test_alone arm 1: not finished" in capsys.readouterr().out
+    assert main(["runs", "resume", run, *home]) == 0
+    assert "single arms only" in capsys.readouterr().out
+    assert main(["runs", "export", run, *home]) == 4
+    assert main(["runs", "cancel", run, *home]) == 0
+    assert "single arm xreq_" in capsys.readouterr().out
+    project.league.heal()
+    assert main(["runs", "show", run, *home]) == 0
+    assert "keeper:v2, cancelled, request xreq_" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("fault", ["shuffled-seats", "withdrawn=gantry:v4"])
@@ -201,6 +257,8 @@ def test_a_single_arm_whose_field_moves_on_before_the_post(project):
 
 SEATING = """
 import pytest
+
+from pytest_evalharness.cli import main
 
 @pytest.mark.league_ab(role="crew", episodes=4, claim="not_worse")
 def test_seats(seating, request):
