@@ -19,7 +19,7 @@ FROM_A_LOG = (
 )
 """The eight that a log can fit, in the order of the leaderboard."""
 
-IN_A_SIMULATOR: tuple[str, ...] = ()
+IN_A_SIMULATOR = ("reinforce", "ppo", "q-learning-online", "sarsa-online", "mdp-model", "rmax")
 """The six that learn by acting."""
 
 SANITY = "behaviour-clone"
@@ -52,8 +52,8 @@ def get(name: str) -> DecisionEngine:
 
 
 def _made() -> dict[str, DecisionEngine]:
-    from pytest_evalharness.engines.catalogue import bootstrapping, counting, preferring
+    from pytest_evalharness.engines.catalogue import acting, bootstrapping, counting, modelling, preferring
 
-    modules = (bootstrapping, counting, preferring)
+    modules = (bootstrapping, counting, preferring, acting, modelling)
     found = (one for module in modules for one in vars(module).values())
     return {one.name: one for one in found if isinstance(one, DecisionEngine)}

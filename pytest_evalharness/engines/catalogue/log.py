@@ -8,20 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from pytest_evalharness.engines.catalogue.deciding import Flags, Floats, Ints, decide
 from pytest_evalharness.engines.catalogue.results import Result
 from pytest_evalharness.engines.evidence.document import Evidence
-from pytest_evalharness.errors import NotEnoughEvidence
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 NONE = -1
-_SAME = 1e-9
-"""Values that differ by less, relative to the larger, are a tie: rounding must not decide what an agent does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,38 +139,10 @@ class Log:
         return worth
 
     def greedy(self, score: Floats, may: Flags, diagnostics: Mapping[str, Any] | None = None) -> Result:
-        """A result that decides the move of the highest score among those that may be chosen; ties go to the world's first.
-
-        Args:
-            score: of each move in each state (S, M).
-            may: whether it may be chosen (S, M).
-            diagnostics: what else is told.
+        """A result that decides the move of the highest score among those that may be chosen.
 
         Raises:
             NotEnoughEvidence: no move may be chosen in any state.
         """
-        if not may.any():
-            raise NotEnoughEvidence(
-                "no move was tried often enough in any state to be chosen there",
-                not_done="nothing was decided",
-                next_step="build a larger set, or lower min_visits",
-            )
-        best = np.where(may, score, -np.inf).max(axis=1, keepdims=True)
-        near = may & (score >= best - _SAME * np.maximum(1.0, np.abs(best)))
-        chosen, decided = near.argmax(axis=1), np.flatnonzero(may.any(axis=1))
-        told = {self.states[at]: self.moves[chosen[at]] for at in decided}
-        tried = {
-            self.states[at]: {self.moves[m]: float(score[at, m]) for m in np.flatnonzero(may[at])}
-            for at in decided
-        }
-        return {
-            "policy": told,
-            "value": {self.states[at]: float(score[at, chosen[at]]) for at in decided},
-            "diagnostics": {
-                "states": len(self.states),
-                "left_to_today": len(self.states) - len(decided),
-                "untried_pairs": int((self.visits == 0).sum()),
-                **(diagnostics or {}),
-            },
-            "artifact": {"q": tried},
-        }
+        told = {"untried_pairs": int((self.visits == 0).sum()), **(diagnostics or {})}
+        return decide(self.states, self.moves, score, may, told)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_evalharness.engines.catalogue.log import Floats, Log
+from pytest_evalharness.engines.catalogue.deciding import Floats
+from pytest_evalharness.engines.catalogue.log import Log
 
 
 def replay(log: Log, rule: str, *, alpha: float, epochs: int, min_visits: int, trace: float) -> Floats:
