@@ -132,6 +132,7 @@ def test_mine_lists_only_what_is_owned(arena):
         ("keeper", 3),
         ("keeper", 4),
         ("keeper-alias", 1),
+        *((name, version) for name in ("painter", "warden") for version in (1, 2, 3)),
     }
     assert len(everything) > 60
     assert arena.get("/stats/policy-versions", mine="true", name_exact="rival")["entries"] == []
