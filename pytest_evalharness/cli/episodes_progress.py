@@ -34,6 +34,11 @@ def episodes(count: int) -> str:
     return "no episodes" if count == 0 else f"{count} episode{'' if count == 1 else 's'}"
 
 
+def files(count: int) -> str:
+    """`1 file`, `12 files`."""
+    return f"{count} file{'' if count == 1 else 's'}"
+
+
 class Progress:
     """Tells what has come. Safe to use from several threads.
 
@@ -136,7 +141,7 @@ def standing(entry: Entry) -> str:
 
     found = counts([entry])
     there = sum(one.size or 0 for one in entry.files.values() if one.state is State.OK)
-    parts = [f"{found[State.OK]} files, {size(there)}"]
+    parts = [f"{files(found[State.OK])}, {size(there)}"]
     words = {
         State.NOT_PRODUCED: "not produced",
         State.DENIED: "denied",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_evalharness.base.files import readable_json
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.cli import INCOMPLETE
-from pytest_evalharness.cli.episodes_progress import episodes, size, standing
+from pytest_evalharness.cli.episodes_progress import episodes, files, size, standing
 from pytest_evalharness.errors import ArtifactUnreadable
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def show_report(report: Report, *, as_json: bool) -> None:
     there = sum(
         one.size or 0 for entry in report.entries for one in entry.files.values() if one.state is State.OK
     )
-    words = [f"{found[State.OK]} files ({size(there)})"]
+    words = [f"{files(found[State.OK])} ({size(there)})"]
     words += [
         f"{found[state]} {state.value.replace('_', ' ')}"
         for state in State

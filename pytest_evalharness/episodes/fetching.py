@@ -138,6 +138,7 @@ def fetch(
             download,
             selection.names[0],
             wanted=lambda one: _is_wanted(one, selection),
+            most=selection.most,
             interval=watched.interval,
             max_attempts=watched.max_attempts,
             anew=wanted.force,

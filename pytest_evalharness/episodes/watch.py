@@ -93,6 +93,7 @@ def watch(
     request_id: str,
     *,
     wanted: Callable[[Reference], bool],
+    most: int | None,
     interval: float,
     max_attempts: int,
     anew: bool,
@@ -107,6 +108,7 @@ def watch(
         download: fetches episodes.
         request_id: the request.
         wanted: whether an episode that has ended is to be fetched.
+        most: only the first so many episodes of the request; None for all.
         interval: seconds between two looks.
         max_attempts: tries of an episode that stays incomplete; those of earlier watches count.
         anew: whether earlier tries are forgotten.
@@ -133,7 +135,9 @@ def watch(
             clock.wait(interval, stop)
             continue
         silent_since = None
-        episodes = [reference(row, request=request_id, request_status=told.status) for row in told.episodes]
+        episodes = [
+            reference(row, request=request_id, request_status=told.status) for row in told.episodes[:most]
+        ]
         if anew:
             attempts.forget({one.id for one in episodes})
             anew = False

@@ -232,3 +232,45 @@ def test_show_and_its_parts(league, run, download, tmp_path, capsys):
     assert "telemetry of seat 1" in told
     with pytest.raises(UsageError, match="several episodes"):
         open_folder(tmp_path).episode("_ereq_")
+
+
+def test_a_failed_episode_can_be_complete(league, download, verified, tmp_path):
+    league.fault("fail-episodes=1")
+    request = league.play(2)
+
+    report = download(league, tmp_path, "--xreq", request)
+    failed = download(
+        league, tmp_path / "failed", "--xreq", request, "--failed-only", "--watch", "--interval", "0.1"
+    )
+
+    assert report["complete"]
+    assert verified(tmp_path)
+    (one,) = failed["episodes"]
+    assert (one["status"], one["error_type"]) == ("failed", one["error_type"] or "?")
+    (episode,) = open_folder(tmp_path / "failed").episodes
+    assert episode.error.message
+    assert episode.results is None
+    assert download(league, tmp_path, "--xreq", request)["complete"]
+
+
+def test_a_cancelled_request_is_drained_though_its_episodes_stay_pending(today, download, tmp_path):
+    request = today.play(60, 8000, wait=False)
+    with today.client() as client:
+        client.experience_request(request, fresh=True)  # what was just made may not be there yet
+        assert client.cancel(request)
+
+    report = download(
+        today, tmp_path, "--xreq", request, "--watch", "--interval", "0.3", "--max-attempts", "20"
+    )
+
+    assert report["complete"]
+    states_of = {one["status"] for one in report["episodes"]}
+    assert "cancelled" in states_of
+    never = next(one for one in report["episodes"] if one["status"] == "cancelled")
+    assert {one["state"] for one in never["artifacts"]} == {"not_produced"}
+
+
+def test_a_watch_of_a_part(league, download, tmp_path):
+    report = download(league, tmp_path, "--xreq", league.played, "--watch", "--interval", "0.1", "-n", "2")
+
+    assert len(report["episodes"]) == 2
