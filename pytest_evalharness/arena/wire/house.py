@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_evalharness.arena.faults.active import Faults
+from pytest_evalharness.arena.game.hosted import Recorded
 from pytest_evalharness.arena.game.scoring import Scoring
 from pytest_evalharness.arena.league.changes import moved_on, rescored, succeeded, without
 from pytest_evalharness.arena.league.desk import Desk
@@ -15,6 +16,7 @@ from pytest_evalharness.arena.league.records import Marks
 from pytest_evalharness.arena.league.workers import Workers
 from pytest_evalharness.arena.league.world import World
 from pytest_evalharness.arena.wire.dialect import Dialect
+from pytest_evalharness.arena.wire.memory import Memory
 from pytest_evalharness.arena.wire.storage import Storage
 from pytest_evalharness.base.clock import Clock
 
@@ -23,6 +25,10 @@ BASE = "/api/observatory"
 
 USUAL_LAG = 0.2
 """Seconds between a creation and the moment its request can be read, as on the hosted service."""
+
+
+_REMEMBERED = 100
+"""Of so many episodes what they left is kept after it was asked for, a few hundred kilobytes each."""
 
 
 @dataclass
@@ -39,6 +45,8 @@ class House:
     storage: Storage
     token: str = field(repr=False)
     requests_total: int = 0
+    records: Memory[Recorded] = field(default_factory=lambda: Memory(_REMEMBERED), repr=False)
+    replays: Memory[bytes] = field(default_factory=lambda: Memory(_REMEMBERED), repr=False)
 
     @property
     def now(self) -> World:

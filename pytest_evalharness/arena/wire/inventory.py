@@ -1,7 +1,7 @@
 """What an episode left, piece by piece: what there is of it for this user, in which state, and its bytes.
 
-Pieces are named as in the download manifest. Nothing is kept: the same order gives the same match, so its logs, uploads and
-replay are made anew whenever they are asked for, byte for byte the same.
+Pieces are named as in the download manifest. Nothing is stored: the same order gives the same match, so its logs, uploads and
+replay are made when they are asked for, byte for byte the same.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ async def _made(house: House, episode: Seen, piece: Piece) -> Content:
         return contents.of_bytes(json.dumps(told, sort_keys=True).encode(), piece.media_type)
     if piece.category == "replay":
         return contents.of_bytes(await replay(house, episode), piece.media_type)
-    recorded = await house.workers.record(episode.order)
+    recorded = await house.records.get(episode.row["id"], lambda: house.workers.record(episode.order))
     return contents.of_bytes(_of_record(house, episode, piece, recorded), piece.media_type)
 
 
@@ -184,10 +184,14 @@ async def replay(house: House, episode: Seen) -> bytes:
     packing = house.faults.value("replay-bomb")
     if packing is not None:
         return payloads.replay_bomb(packing)
+    results = episode.results() or {}
+    scored = f"{episode.row['id']}/{results.get('scores')}"  # a fault may count a round's points anew
+    return await house.replays.get(scored, lambda: _replay(house, episode, results))
+
+
+async def _replay(house: House, episode: Seen, results: dict[str, Any]) -> bytes:
     labels = [version.label for version in episode.seats]
-    return await house.workers.replay(
-        episode.order, episode.row["coworld_version"], labels, episode.results()
-    )
+    return await house.workers.replay(episode.order, episode.row["coworld_version"], labels, results)
 
 
 def _of_record(house: House, episode: Seen, piece: Piece, recorded: Recorded) -> bytes:

@@ -1,0 +1,214 @@
+"""How fast are the files of many episodes downloaded, and looked through again? Prints one line a figure, asserts nothing.
+
+python benchmarks/bench_episodes.py            a quick look: 20 episodes of 8 logs of 1 MB, and a folder of 100 episodes again
+python benchmarks/bench_episodes.py --full     200 episodes, and a folder of 1,000
+
+Both sides fetch the same signed URLs from one embedded league on the loopback: `evalharness episodes`, which also verifies and
+hashes every file and makes it safe on disk, and `curl --parallel` with as many connections, which does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+DAILY = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
+MB = 1_000_000
+CONNECTIONS = 8
+MOST_EPISODES = 100
+"""So many a request has at most."""
+MOST_IDS = 50
+"""Ids that one call of the manifest takes."""
+
+
+@dataclass
+class League:
+    """An embedded league, and a client of it."""
+
+    ready: dict[str, Any]
+    client: httpx.Client
+
+    def fault(self, spec: str) -> None:
+        """Let something go wrong: here, let logs be large."""
+        httpx.post(
+            f"{self.ready['url']}/_arena/faults", json={"spec": spec}, trust_env=False
+        ).raise_for_status()
+
+    def sound(self) -> None:
+        """Let nothing go wrong any more."""
+        httpx.delete(f"{self.ready['url']}/_arena/faults", trust_env=False).raise_for_status()
+
+    def played(self, episodes: int) -> list[str]:
+        """The ids of so many played episodes whose eight seats are all the user's own."""
+        roster = [{"player": {"policy_ref": f"keeper:v{1 + seat % 2}"}, "slot": seat} for seat in range(8)]
+        made = []
+        for start in range(0, episodes, MOST_EPISODES):
+            body = {
+                "target": {"league_id": DAILY},
+                "roster": roster,
+                "num_episodes": min(MOST_EPISODES, episodes - start),
+            }
+            told = self.client.post("/v2/experience-requests", json=body)
+            told.raise_for_status()
+            made.append(told.json()["id"])
+        return [each["id"] for request in made for each in self._finished(request)["episodes"]]
+
+    def _finished(self, request_id: str) -> dict[str, Any]:
+        while True:
+            answer = self.client.get(f"/v2/experience-requests/{request_id}")
+            if answer.status_code == httpx.codes.OK and answer.json()["status"] == "completed":
+                found: dict[str, Any] = answer.json()
+                return found
+            time.sleep(0.2)
+
+    def urls(self, ids: Sequence[str], *include: str) -> list[str]:
+        """The signed URLs of what episodes left."""
+        found: list[str] = []
+        for start in range(0, len(ids), MOST_IDS):
+            cursor: str | None = None
+            while True:
+                asked: dict[str, Any] = {
+                    "ids": ids[start : start + MOST_IDS],
+                    "include": include,
+                    "limit": 200,
+                }
+                page = self.client.get(
+                    "/v2/episode-requests/download-manifest",
+                    params=httpx.QueryParams({**asked, **({"cursor": cursor} if cursor else {})}),
+                ).json()
+                found += [entry["url"] for entry in page["entries"] if entry["url"]]
+                cursor = page["next_cursor"]
+                if cursor is None:
+                    break
+        return found
+
+
+@contextmanager
+def league(home: Path) -> Iterator[League]:
+    """A league that ends with the block."""
+    command = [sys.executable, "-m", "pytest_evalharness.arena", "--home", str(home), "--exit-with-stdin"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        ready = json.loads(process.stdout.readline())
+        token = (home / "token").read_text()
+        with httpx.Client(
+            base_url=f"{ready['api']}/observatory",
+            headers={"Authorization": f"Bearer {token}"},
+            trust_env=False,
+            timeout=60,
+        ) as client:
+            yield League(ready, client)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished process: seconds, and its highest memory in MB."""
+
+    seconds: float
+    peak: float
+
+
+def ran(words: Sequence[str], environment: dict[str, str]) -> Ran:
+    """Run a process to its end."""
+    began = time.perf_counter()
+    process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{words[0]} ended with {process.returncode}")
+    return Ran(time.perf_counter() - began, usage.ru_maxrss / 1024)
+
+
+def ours(ids: Sequence[str], out: Path, server: League, *words: str) -> Ran:
+    """`evalharness episodes` on some episodes."""
+    command = [sys.executable, "-m", "pytest_evalharness.cli", "episodes", "--out", str(out)]
+    command += ["--server", server.ready["api"], *words]
+    command += [word for each in ids for word in ("--ereq", each)]
+    return ran(
+        command, {**os.environ, "SOFTMAX_CONFIG_DIR": server.ready["credentials"], "NO_PROXY": "127.0.0.1"}
+    )
+
+
+def curl(urls: Sequence[str], out: Path) -> Ran:
+    """`curl --parallel` on their files."""
+    out.mkdir(parents=True)
+    config = out / "curl.conf"
+    config.write_text("".join(f'url = "{url}"\noutput = "{out}/{at}"\n' for at, url in enumerate(urls)))
+    command = ["curl", "--silent", "--fail", "--parallel", "--parallel-max", str(CONNECTIONS)]
+    return ran(
+        [*command, "--config", str(config)], {**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    )
+
+
+def said(what: str, figure: str) -> None:
+    """One line."""
+    print(f"{what:<66} {figure}", flush=True)
+
+
+def large_logs(server: League, folder: Path, episodes: int, size: int, rounds: int) -> None:
+    """Logs of one size, eight an episode, against curl; the better of some rounds, in turn."""
+    server.fault(f"huge-artifacts=player_logs:{size}")
+    ids = server.played(episodes)
+    urls = server.urls(ids, "player_logs", "game_logs")
+    theirs, own = [], []
+    for turn in range(rounds):
+        theirs.append(curl(urls, folder / f"curl{turn}"))
+        shutil.rmtree(folder / f"curl{turn}")
+        logs_only = ("--no-replay", "--no-results", "--no-artifacts")
+        own.append(ours(ids, folder / f"ours{turn}", server, "--concurrency", str(CONNECTIONS), *logs_only))
+        shutil.rmtree(folder / f"ours{turn}")
+    server.sound()
+    bare, best = min(each.seconds for each in theirs), min(each.seconds for each in own)
+    what = f"{episodes} episodes of 8 logs of {size / MB:g} MB"
+    said(f"{what}, evalharness episodes", f"{best:.2f} s, {episodes * 8 * size / MB / best:.0f} MB/s")
+    said(f"  curl --parallel on the same {len(urls)} files", f"{bare:.2f} s")
+    said("  as a multiple of curl", f"{best / bare:.2f}x")
+    said("  highest memory of evalharness episodes", f"{max(each.peak for each in own):.0f} MB")
+
+
+def again(server: League, folder: Path, episodes: int) -> None:
+    """A complete folder, and the same command again."""
+    ids = server.played(episodes)
+    first = ours(ids, folder / "whole", server)
+    reruns = [ours(ids, folder / "whole", server) for _ in range(3)]
+    files = sum(path.is_file() for path in (folder / "whole").rglob("*"))
+    said(f"everything of {episodes} episodes, {files} files", f"{first.seconds:.2f} s")
+    said(
+        "  the same command again, over the complete folder", f"{min(each.seconds for each in reruns):.2f} s"
+    )
+    said("  highest memory of the first and of the second", f"{first.peak:.0f} and {reruns[0].peak:.0f} MB")
+
+
+def main() -> None:
+    """Print every figure."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--full", action="store_true", help="200 episodes of large logs, 1,000 to look through again"
+    )
+    parser.add_argument("--size", type=int, default=MB, help="bytes of a log (1000000)")
+    parser.add_argument("--rounds", type=int, default=2, help="how often each side downloads (2)")
+    given = parser.parse_args()
+    large, small = (200, 1000) if given.full else (20, 100)
+    said("processors, and processes that want one now", f"{os.cpu_count()}, {os.getloadavg()[0]:.1f}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with league(folder / "home") as server:
+            large_logs(server, folder, large, given.size, given.rounds)
+            again(server, folder, small)
+
+
+if __name__ == "__main__":
+    main()
