@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -60,17 +60,24 @@ class Canvas:
         return STAY
 
 
-@lru_cache(maxsize=8192)
-def around(width: int, height: int, place: int, seat: int) -> tuple[tuple[int, int], ...]:
+def around(width: int, height: int, place: int, seat: int) -> Iterator[tuple[int, int]]:
     """All other tiles of a canvas as (steps away, tile), the nearest first.
 
     Of equally near ones, seats in opposite corners take opposite ones first: no corner is the better one.
     """
     row, column = divmod(place, width)
-    away = -1 if seat % 2 else 1
-    found = [
-        (abs(row - other // width) + abs(column - other % width), away * other)
-        for other in range(width * height)
-        if other != place
+    for steps, down, across in _ways(width, height, -1 if seat % 2 else 1):
+        if 0 <= row + down < height and 0 <= column + across < width:
+            yield steps, place + down * width + across
+
+
+@lru_cache(maxsize=16)
+def _ways(width: int, height: int, first: int) -> tuple[tuple[int, int, int], ...]:
+    """Every way from a tile to another as (steps, rows down, columns across), the shortest first; `first` turns ties round."""
+    ways = [
+        (abs(down) + abs(across), down, across)
+        for down in range(1 - height, height)
+        for across in range(1 - width, width)
+        if down or across
     ]
-    return tuple((steps, abs(other)) for steps, other in sorted(found))
+    return tuple(sorted(ways, key=lambda way: (way[0], first * (way[1] * width + way[2]))))

@@ -50,7 +50,7 @@ def test_paint_goes_over_paint_and_of_two_on_one_tile_each_has_its_turn():
 
 
 def test_all_other_tiles_are_around_a_tile_nearest_first():
-    found = around(4, 3, 5, 0)
+    found = list(around(4, 3, 5, 0))
     assert sorted(tile for _, tile in found) == [tile for tile in range(12) if tile != 5]
     assert [steps for steps, _ in found] == sorted(steps for steps, _ in found)
     assert {tile: steps for steps, tile in found}[11] == 3
