@@ -62,20 +62,48 @@ class ExportRow(msgspec.Struct):
             told = self.metadata.get("label")
         return told.strip() if isinstance(told, str) else ""
 
-    def utterances(self) -> list[Utterance]:
-        """Who said what, in order; empty turns and other speakers (a system, a tool) are left out."""
+    @property
+    def has_agent(self) -> bool:
+        """Whether the agent says anything."""
         told = self.turns if self.turns is not None else self.transcript
         if isinstance(told, str):
-            return _lines(told)
-        found = []
-        for turn in told or ():
-            agent = _SPEAKERS.get(turn.role)
-            if agent is None:
-                agent = _SPEAKERS.get(turn.role.strip().lower())
-            text = turn.text if turn.text is not None else turn.content
-            if agent is not None and text and not text.isspace():
-                found.append(Utterance(agent, text))
-        return found
+            return any(one.agent for one in _lines(told))
+        return any(_side(turn) and _said(turn) for turn in told or ())
+
+    def utterances(self, max_turns: int) -> list[Utterance]:
+        """Who said what, in order, up to the last kept agent turn.
+
+        Empty turns and other speakers (a system, a tool) are left out.
+        """
+        told = self.turns if self.turns is not None else self.transcript
+        found: list[Utterance] = []
+        end = agent_turns = 0
+        for agent, text in _lines(told) if isinstance(told, str) else _turns(told):
+            found.append(Utterance(agent, text))
+            if agent:
+                agent_turns, end = agent_turns + 1, len(found)
+                if agent_turns == max_turns:
+                    break
+        return found[:end]
+
+
+def _turns(told: list[_Turn] | None) -> Iterator[tuple[bool, str]]:
+    for turn in told or ():
+        agent, text = _side(turn), _said(turn)
+        if agent is not None and text:
+            yield agent, text
+
+
+def _side(turn: _Turn) -> bool | None:
+    """Whether the agent speaks; None for a system, a tool, or nobody known."""
+    agent = _SPEAKERS.get(turn.role)
+    return _SPEAKERS.get(turn.role.strip().lower()) if agent is None else agent
+
+
+def _said(turn: _Turn) -> str:
+    """The words, empty if there are none."""
+    text = turn.text if turn.text is not None else turn.content
+    return "" if text is None or text.isspace() else text
 
 
 def _lines(transcript: str) -> list[Utterance]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -50,7 +50,9 @@ def collect(how: Collecting, spool: Spool, on_progress: Callable[[float], None] 
     lines, export_hash = 0, ""
     encode = msgspec.json.Encoder().encode
     with spool.writer() as file:
-        reservoir = Reservoir(how.size, file)
+        reservoir: Reservoir[_Usable] = Reservoir(
+            how.size, file, lambda call: encode(call.scrubbed(how.max_turns))
+        )
         for found in rows(how.export, sieve.skipped, on_progress):
             if isinstance(found, str):
                 export_hash = found
@@ -59,10 +61,10 @@ def collect(how: Collecting, spool: Spool, on_progress: Callable[[float], None] 
             lines += 1
             call = sieve.usable(row)
             if call is not None and reservoir.wants(call.number):
-                content = ScrubbedCall(call.name, call.meaning, kept(call.said, how.max_turns))
-                reservoir.keep(call.number, line, encode(content))
+                reservoir.keep(call.number, line, call)
+        entries = reservoir.entries()
     sample = Sample(
-        entries=reservoir.entries(),
+        entries=entries,
         skipped=dict(sorted(sieve.skipped.items())),
         labels=dict(sieve.labels.most_common()),
         rows=lines + sum(sieve.skipped[why] for why in ("bad_json", "wrong_types", "too_long")),
@@ -77,7 +79,12 @@ class _Usable(NamedTuple):
     name: str
     number: int
     meaning: Meaning
-    said: list[Utterance]
+    row: ExportRow
+
+    def scrubbed(self, max_turns: int) -> ScrubbedCall:
+        """What is left of the call: phone numbers and addresses are gone before anybody else sees it."""
+        said = [Utterance(one.agent, scrub(one.text)) for one in self.row.utterances(max_turns)]
+        return ScrubbedCall(self.name, self.meaning, said)
 
 
 class _Sieve:
@@ -89,6 +96,7 @@ class _Sieve:
         self.skipped: Counter[str] = Counter()
         self.labels: Counter[str] = Counter()
         self.count = 0
+        self._known: dict[str, tuple[str, Meaning | None]] = {}
 
     def usable(self, row: ExportRow) -> _Usable | None:
         found = self._look(row)
@@ -104,8 +112,7 @@ class _Sieve:
         label = row.label
         if not label:
             return "no_outcome"
-        self._count(label)
-        meaning = self._outcomes.meaning(label)
+        meaning = self._meaning(label)
         if meaning is None or meaning == "ignore":
             return "ignored_outcome" if meaning else "unmapped_outcome"
         call_id = row.name
@@ -114,30 +121,24 @@ class _Sieve:
         name, number = self._keys.of(call_id)
         if number in self._seen:
             return "duplicate_call"
-        said = row.utterances()
-        if not any(one.agent for one in said):
+        if not row.has_agent:
             return "no_agent_turn"
-        return _Usable(name, number, meaning, said)
+        return _Usable(name, number, meaning, row)
 
-    def _count(self, label: str) -> None:
-        shown = shown_label(label)
-        # A column of free text must fill neither the memory nor the document.
-        full = shown not in self.labels and len(self.labels) >= _MOST_LABELS
-        self.labels[_OTHER_LABELS if full else shown] += 1
+    def _meaning(self, label: str) -> Meaning | None:
+        """What a label means; it is counted too."""
+        known = self._known.get(label)
+        if known is None:
+            known = shown_label(label), self._outcomes.meaning(label)
+            # A column of free text must fill neither the memory nor the document.
+            if len(self._known) < _MOST_LABELS:
+                self._known[label] = known
+            elif known[0] not in self.labels:
+                known = _OTHER_LABELS, known[1]
+        self.labels[known[0]] += 1
+        return known[1]
 
 
 def shown_label(label: str) -> str:
     """A label as documents and messages show it."""
     return printable(scrub(label), _LONGEST_LABEL)
-
-
-def kept(said: Sequence[Utterance], max_turns: int) -> list[Utterance]:
-    """The turns up to the last kept agent turn, scrubbed."""
-    end = agent_turns = 0
-    for at, one in enumerate(said):
-        if one.agent:
-            agent_turns += 1
-            end = at + 1
-            if agent_turns == max_turns:
-                break
-    return [Utterance(one.agent, scrub(one.text)) for one in said[:end]]

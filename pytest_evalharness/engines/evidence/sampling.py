@@ -7,9 +7,9 @@ needs no generator, does not depend on the order of the file, and meets a call t
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Generic, TypeVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ from pytest_evalharness.base.files import write_atomic
 from pytest_evalharness.engines.evidence.calls import Utterance
 from pytest_evalharness.engines.evidence.outcomes import Meaning
 
+_T = TypeVar("_T")
+_MOST_WAITING = 4096
 _SPOOL, _SAMPLE = "spool.jsonl", "sample.json"
 
 
@@ -54,42 +56,56 @@ class Sample(msgspec.Struct, kw_only=True):
     export_hash: str
 
 
-class Reservoir:
+class Reservoir(Generic[_T]):
     """Keeps the n calls with the smallest numbers.
 
     Args:
         size: n.
         spool: where the kept calls' content is written; that of calls which are pushed out again stays there as waste.
+        content: what is written of a call. Asked for late: many a call is pushed out before.
     """
 
-    def __init__(self, size: int, spool: BinaryIO) -> None:
-        self._size, self._spool = size, spool
-        self._heap: list[tuple[int, int, int, int]] = []
+    def __init__(self, size: int, spool: BinaryIO, content: Callable[[_T], bytes]) -> None:
+        self._size, self._spool, self._content = size, spool, content
+        self._heap: list[tuple[int, int]] = []
+        self._waiting: dict[int, _T] = {}
+        self._places: dict[int, tuple[int, int]] = {}
         self._end = 0
 
     def wants(self, number: int) -> bool:
         """Whether a call of this random number is kept, as far as is known now."""
         return len(self._heap) < self._size or -number > self._heap[0][0]
 
-    def keep(self, number: int, line: int, content: bytes) -> None:
+    def keep(self, number: int, line: int, call: _T) -> None:
         """Keep a call that is wanted, in place of the one with the largest number if there are n.
 
         Args:
             number: its random number.
             line: its place in the export.
-            content: what is kept of it.
+            call: what its content is made from.
         """
-        self._spool.write(content)
-        entry = (-number, line, self._end, len(content))
-        self._end += len(content)
         if len(self._heap) < self._size:
-            heapq.heappush(self._heap, entry)
+            heapq.heappush(self._heap, (-number, line))
         else:
-            heapq.heapreplace(self._heap, entry)
+            _, out = heapq.heapreplace(self._heap, (-number, line))
+            self._waiting.pop(out, None)
+            self._places.pop(out, None)
+        self._waiting[line] = call
+        if len(self._waiting) >= _MOST_WAITING:
+            self._write()
+
+    def _write(self) -> None:
+        for line, call in self._waiting.items():
+            data = self._content(call)
+            self._spool.write(data)
+            self._places[line] = (self._end, len(data))
+            self._end += len(data)
+        self._waiting.clear()
 
     def entries(self) -> list[tuple[int, int]]:
         """Place and length of the kept calls, in the order of the export."""
-        return [(at, length) for _, _, at, length in sorted(self._heap, key=lambda one: one[1])]
+        self._write()
+        return [self._places[line] for _, line in sorted(self._heap, key=lambda one: one[1])]
 
 
 class Spool:

@@ -10,13 +10,11 @@ import unicodedata
 PHONE = "[phone]"
 EMAIL = "[email]"
 
-_SUSPECT = re.compile(r"\d[\W_]{0,4}\d|@|[^\x00-\x7f]|\bdot\b", re.IGNORECASE)
-"""Without any of these there is nothing to remove; most turns have none."""
-_FOREIGN = re.compile(r"[^\x00-\x7f]")
-_RUN = re.compile(r"(?:\+[\W_]{0,4})?[0-9](?:[\W_]{0,4}[0-9]){6,}|[0-9]{6,}")
+_SUSPECT = re.compile(r"[0-9@]")
+_RUN = re.compile(r"[0-9](?:(?:[\W_]{0,4}[0-9]){6,}|[0-9]{5,})")
 """Seven digits or more with up to four signs of any kind between two of them, or six without."""
-_ADDRESS = re.compile(r"\S+@\S*|\S*@\S+")
-_SPOKEN = re.compile(r"\b[\w.+-]+\s+at\s+[\w-]+(?:\s+dot\s+\w+)+", re.IGNORECASE)
+_WORD = re.compile(r"\S+")
+_SPOKEN = re.compile(r"\b[\w.+-]{1,64}\s+at\s+[\w-]{1,64}(?:\s+dot\s+\w{1,64})+", re.IGNORECASE)
 _ID_BYTES = 12
 _PRIORITY = slice(16, 24)
 
@@ -28,13 +26,17 @@ def scrub(text: str) -> str:
     spaces of all widths, dots, dashes, brackets, marks without width. Too much is removed rather than too little: "1 250 000"
     goes too. Names stay, and numbers that are spelt in words.
     """
-    if not _SUSPECT.search(text):
-        return text
-    if _FOREIGN.search(text):
+    if not text.isascii():
         text = "".join(map(_plain, unicodedata.normalize("NFKC", text)))
-    if "@" in text:
-        text = _ADDRESS.sub(EMAIL, text)
-    return _SPOKEN.sub(EMAIL, _RUN.sub(PHONE, text))
+    if _SUSPECT.search(text):
+        if "@" in text:
+            text = _WORD.sub(_without_address, text)
+        text = _RUN.sub(PHONE, text)
+    return _SPOKEN.sub(EMAIL, text) if "dot" in text.lower() else text
+
+
+def _without_address(word: re.Match[str]) -> str:
+    return EMAIL if "@" in word.group() else word.group()
 
 
 def _plain(sign: str) -> str:

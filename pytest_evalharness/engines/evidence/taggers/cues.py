@@ -7,51 +7,47 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 _WORD = re.compile(r"[\w']+")
+_BREAKS = str.maketrans({sign: " " for sign in map(chr, range(128)) if not _WORD.match(sign)})
 
 
 def words(text: str) -> list[str]:
     """The words of a text, without case."""
+    if text.isascii():
+        return text.lower().translate(_BREAKS).split()
     return _WORD.findall(text.replace("\u2019", "'").casefold())
 
 
 class Cues:
-    """Phrases by name.
+    """Phrases by the number of what they speak of.
 
     Args:
-        phrases: of each name; where several names are met, that with the most words wins, a tie goes to the last
-            listed.
+        phrases: of each thing, by its position.
     """
 
-    def __init__(self, phrases: Mapping[str, Sequence[str]]) -> None:
-        self._names = list(phrases)
-        # By first word: most texts hold few words that begin any phrase.
-        self._by_word: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
-        for at, cues in enumerate(phrases.values()):
+    def __init__(self, phrases: Sequence[Sequence[str]]) -> None:
+        # By its longest word, which is rarely said without the rest.
+        by_word: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+        for at, cues in enumerate(phrases):
             for phrase in dict.fromkeys(tuple(words(cue)) for cue in cues):
                 if phrase:
-                    self._by_word[phrase[0]].append((f" {' '.join(phrase)} ", at, len(phrase)))
-        self._by_word.default_factory = None
-        self._first = self._by_word.keys()
+                    by_word[max(phrase, key=len)].append((f" {' '.join(phrase)} ", at, len(phrase)))
+        self._by_word = dict(by_word)
+        self._keys = frozenset(by_word)
 
-    def best(self, said: Sequence[str]) -> str | None:
-        """The name that words speak of, None if of none."""
-        begun = self._first & set(said)
+    def met(self, said: Sequence[str]) -> dict[int, int]:
+        """What words speak of, with how many words of its phrases they have."""
+        begun = self._keys.intersection(said)
         if not begun:
-            return None
+            return {}
         text = f" {' '.join(said)} "
-        weights: dict[int, int] = {}
+        found: dict[int, int] = {}
         for word in begun:
             for phrase, at, weight in self._by_word[word]:
                 if phrase in text:
-                    weights[at] = weights.get(at, 0) + weight
-        if not weights:
-            return None
-        return self._names[max(weights, key=lambda at: (weights[at], at))]
+                    found[at] = found.get(at, 0) + weight
+        return found
 
-    def last(self, said: Sequence[str]) -> str | None:
-        """The name that is listed last among those that words speak of, None if of none."""
-        text = f" {' '.join(said)} "
-        found = [
-            at for word in self._first & set(said) for phrase, at, _ in self._by_word[word] if phrase in text
-        ]
-        return self._names[max(found)] if found else None
+
+def heaviest(met: Mapping[int, int]) -> int:
+    """The one with the most words; of several the last one listed."""
+    return max(met, key=lambda at: (met[at], at))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
 from pytest_evalharness.engines.evidence.sampling import ScrubbedCall
-from pytest_evalharness.engines.evidence.taggers.cues import Cues, words
+from pytest_evalharness.engines.evidence.taggers.cues import Cues, heaviest, words
 from pytest_evalharness.engines.evidence.taggers.reading import MIDDLE_TRUST, Reading
 from pytest_evalharness.engines.evidence.world import NO_OBJECTION, World
 
@@ -18,9 +18,10 @@ class RuleReader:
     """Reads one call by cues. Moves from the agent's turn, everything of the state from the customer's turns before it."""
 
     def __init__(self, world: World) -> None:
-        self._moves = Cues({name: one.cues for name, one in world.moves.items()})
-        self._objections = Cues({name: one.cues for name, one in world.objections.items()})
-        self._stages = Cues({str(at): one.cues for at, one in enumerate(world.stages)})
+        self._moves = list(world.moves)
+        self._objections = list(world.objections)
+        self._agent = Cues([one.cues for one in world.moves.values()])
+        self._customer = Cues([one.cues for one in (*world.objections.values(), *world.stages)])
         self._otherwise = world.otherwise
 
     def read(self, call: ScrubbedCall) -> tuple[list[Reading], int]:
@@ -31,13 +32,20 @@ class RuleReader:
         for turn in call.turns:
             said = words(turn.text)
             if turn.agent:
-                move = self._moves.best(said)
-                without += move is None
-                found.append(Reading(move or self._otherwise, stage, MIDDLE_TRUST, objection))
-            else:
-                stage = max(stage, int(self._stages.last(said) or 0))
-                objection = self._objections.best(said) or objection
+                met = self._agent.met(said)
+                without += not met
+                move = self._moves[heaviest(met)] if met else self._otherwise
+                found.append(Reading(move, stage, MIDDLE_TRUST, objection))
+            elif met := self._customer.met(said):
+                stage, objection = self._moved(met, stage, objection)
         return found, without
+
+    def _moved(self, met: Mapping[int, int], stage: int, objection: str) -> tuple[int, str]:
+        """Where the customer stands after a turn: a stage once reached is kept, an objection until another one or none."""
+        objections = {at: weight for at, weight in met.items() if at < len(self._objections)}
+        if objections:
+            objection = self._objections[heaviest(objections)]
+        return max(stage, max(met) - len(self._objections)), objection
 
 
 class RuleTagger:
