@@ -150,11 +150,9 @@ def launch(home: Path, *options: str, **popen: Any) -> Arena:
 
 
 @pytest.fixture(scope="session")
-def founded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def founded(founded_league: Callable[..., Path]) -> Path:
     """A home whose rounds have been played: tests start on copies of it, which is faster."""
-    home = tmp_path_factory.mktemp("founded")
-    launch(home).stop()
-    return home
+    return founded_league()
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ import pytest
 
 from pytest_evalharness.cli import build_parser, main
 from pytest_evalharness.cli.ab_flags import DEFAULTS, FLAGS, spelt
-from pytest_evalharness.observatory.embedded import EmbeddedServer
 from pytest_evalharness.settings import BY_KEY, PAGE_LEAGUE
 
 SCHEMA = jsonschema.Draft202012Validator(
@@ -59,11 +58,8 @@ class League:
 
 
 @pytest.fixture(scope="module")
-def running_league(tmp_path_factory):
-    server = EmbeddedServer(tmp_path_factory.mktemp("league"), seed=2026)
-    server.start()
-    yield League(server)
-    server.stop()
+def running_league(start_league):
+    return League(start_league())
 
 
 class User:

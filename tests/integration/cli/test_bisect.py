@@ -7,17 +7,13 @@ import urllib.request
 import pytest
 
 from pytest_evalharness.cli import main
-from pytest_evalharness.observatory.embedded import EmbeddedServer
 
 GOOD = "keeper:v1"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    made = EmbeddedServer(tmp_path_factory.mktemp("league"), seed=2026)
-    made.start()
-    yield made
-    made.stop()
+def server(start_league):
+    return start_league()
 
 
 class User:

@@ -79,18 +79,18 @@ def test_on_a_terminal_one_line_changes(instead, capsys, monkeypatch):
 
 def test_ctrl_c_ends_it_with_2_and_leaves_nobody_behind():
     process = subprocess.Popen(
-        [*COMMAND, "--runs", "2000", "--n", "10"],
+        [*COMMAND, "--runs", "1000", "--n", "4"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
-    assert process.stderr.readline() == "200 of 2000 comparisons played\n"
+    assert process.stderr.readline() == "100 of 1000 comparisons played\n"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     output, errors = process.communicate(timeout=30)  # ends when the last holder of the pipes has
     assert process.returncode == 2
-    assert "of 2000 comparisons; nothing was measured" in errors
+    assert "of 1000 comparisons; nothing was measured" in errors
     assert "Traceback" not in errors
     assert output == ""
 

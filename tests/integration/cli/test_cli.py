@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -76,8 +77,9 @@ def test_the_demo_takes_a_fresh_folder(tmp_path):
 
 
 @pytest.fixture
-def serving(tmp_path):
+def serving(tmp_path, founded_league):
     """`evalharness arena serve` in a process group of its own, and the lines it greets with."""
+    shutil.copytree(founded_league("2026-06"), tmp_path / "arena")
     process = subprocess.Popen(
         [
             *COMMAND,

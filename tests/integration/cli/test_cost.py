@@ -9,7 +9,6 @@ import jsonschema
 import pytest
 
 from pytest_evalharness.cli import main
-from pytest_evalharness.observatory.embedded import EmbeddedServer
 
 SCHEMA = jsonschema.Draft202012Validator(
     json.loads((Path(__file__).parents[3] / "docs/reference/results.schema.json").read_text())
@@ -53,11 +52,8 @@ class User:
 
 
 @pytest.fixture(scope="module", params=["current"])
-def server(request, tmp_path_factory):
-    made = EmbeddedServer(tmp_path_factory.mktemp("league"), seed=2026, dialect=request.param)
-    made.start()
-    yield made
-    made.stop()
+def server(request, start_league):
+    return start_league(dialect=request.param)
 
 
 @pytest.fixture

@@ -198,7 +198,8 @@ def test_a_usage_error_has_no_outputs(job):
 @pytest.mark.parametrize(
     ("candidate", "code", "verdict"), [("keeper:v3", 1, "not_met"), ("keeper:v2", 0, "met")]
 )
-def test_the_step_ends_as_pytest_does_and_has_its_outputs(job, candidate, code, verdict):
+def test_the_step_ends_as_pytest_does_and_has_its_outputs(job, founded_league, candidate, code, verdict):
+    shutil.copytree(founded_league(), job.workspace / ".evalharness/arena")
     found, output = job.run(candidate=candidate, baseline="keeper:v1", server="embedded")
     assert found == code, output
     outputs = job.outputs()
