@@ -26,7 +26,14 @@ def reason(report, path):
     )
 
 
-@pytest.mark.parametrize("fault", ["reset-bodies=4", "cut-bodies=4", "html-bodies=3"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "reset-bodies=4",
+        pytest.param("cut-bodies=4", marks=pytest.mark.slow),
+        pytest.param("html-bodies=3", marks=pytest.mark.slow),
+    ],
+)
 def test_bodies_that_break_are_fetched_again(league, download, verified, tmp_path, fault):
     league.fault(fault)
 
@@ -62,6 +69,7 @@ def test_a_broken_body_is_taken_up_where_it_broke(today, download, tmp_path):
     assert (tmp_path / report["episodes"][0]["folder"] / "logs" / "game.log").stat().st_size == 3_000_000
 
 
+@pytest.mark.slow
 def test_a_size_that_is_always_wrong_is_told(today, download, tmp_path):
     today.fault("wrong-sizes")
 
@@ -74,6 +82,7 @@ def test_a_size_that_is_always_wrong_is_told(today, download, tmp_path):
     assert download(today, tmp_path, "--xreq", today.played, "-n", "1")["complete"]
 
 
+@pytest.mark.slow
 def test_addresses_that_are_always_expired(today, download, tmp_path):
     today.fault("expired-urls=1000")
 
@@ -122,6 +131,7 @@ def test_a_watch_comes_back_for_what_is_late(league, download, verified, tmp_pat
     assert verified(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_watch_gives_up_on_what_never_comes(league, download, tmp_path):
     league.fault("late-artifacts=600")
     request = league.play(1)
@@ -195,12 +205,12 @@ def test_a_body_that_is_too_large_is_not_kept(today, download, tmp_path):
     assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) < 2 * MIB
 
 
-@pytest.mark.parametrize("kind", ["bomb", "slip", "garbage"])
-def test_hostile_archives_are_kept_and_never_opened(league, download, verified, tmp_path, kind):
-    league.fault(f"hostile-uploads={kind}")
+@pytest.mark.parametrize("kind", [pytest.param("bomb", marks=pytest.mark.slow), "slip", "garbage"])
+def test_hostile_archives_are_kept_and_never_opened(today, download, verified, tmp_path, kind):
+    today.fault(f"hostile-uploads={kind}")
     out = tmp_path / "deep" / "out"
 
-    report = download(league, out, "--xreq", league.played, "-n", "1")
+    report = download(today, out, "--xreq", today.played, "-n", "1")
 
     assert report["complete"]
     (episode,) = open_folder(out).episodes
@@ -242,6 +252,7 @@ def test_a_link_in_the_folder_is_never_written_through(today, run, download, tmp
     assert list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["server-errors=3", "rate-limited=1", "overloaded=3"])
 def test_a_server_that_has_a_bad_moment(league, download, verified, tmp_path, fault):
     league.fault(fault)

@@ -98,7 +98,7 @@ def test_a_watch_that_is_killed_goes_on(today, download, verified, tmp_path):
     assert verified(tmp_path)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupted_download_names_the_command_that_goes_on(today, download, verified, tmp_path, number):
     today.fault("slow-bodies=20000")
     process = command(today, tmp_path, "--xreq", today.played)
@@ -149,6 +149,7 @@ def test_a_server_that_is_restarted_in_the_middle(run, dialect, verified, tmp_pa
         league.stop()
 
 
+@pytest.mark.slow
 def test_two_downloads_into_one_folder_take_turns(today, verified, tmp_path):
     with today.client() as client:
         rows = client.experience_request(today.played).episodes
