@@ -115,10 +115,16 @@ def league(home: Path) -> Iterator[League]:
 
 @dataclass(frozen=True)
 class Ran:
-    """A finished process: seconds, and its highest memory in MB."""
+    """A finished process: seconds, those of a processor among them, and its highest memory in MB."""
 
     seconds: float
+    busy: float
     peak: float
+
+    @property
+    def told(self) -> str:
+        """How long it took."""
+        return f"{self.seconds:.2f} s ({self.busy:.2f} s busy)"
 
 
 def ran(words: Sequence[str], environment: dict[str, str]) -> Ran:
@@ -129,7 +135,8 @@ def ran(words: Sequence[str], environment: dict[str, str]) -> Ran:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{words[0]} ended with {process.returncode}")
-    return Ran(time.perf_counter() - began, usage.ru_maxrss / 1024)
+    busy = usage.ru_utime + usage.ru_stime
+    return Ran(time.perf_counter() - began, busy, usage.ru_maxrss / 1024)
 
 
 def ours(ids: Sequence[str], out: Path, server: League, *words: str) -> Ran:
@@ -171,11 +178,11 @@ def large_logs(server: League, folder: Path, episodes: int, size: int, rounds: i
         own.append(ours(ids, folder / f"ours{turn}", server, "--concurrency", str(CONNECTIONS), *logs_only))
         shutil.rmtree(folder / f"ours{turn}")
     server.sound()
-    bare, best = min(each.seconds for each in theirs), min(each.seconds for each in own)
+    bare, best = (min(side, key=lambda each: each.seconds) for side in (theirs, own))
     what = f"{episodes} episodes of 8 logs of {size / MB:g} MB"
-    said(f"{what}, evalharness episodes", f"{best:.2f} s, {episodes * 8 * size / MB / best:.0f} MB/s")
-    said(f"  curl --parallel on the same {len(urls)} files", f"{bare:.2f} s")
-    said("  as a multiple of curl", f"{best / bare:.2f}x")
+    said(f"{what}, evalharness episodes", f"{best.told}, {episodes * 8 * size / MB / best.seconds:.0f} MB/s")
+    said(f"  curl --parallel on the same {len(urls)} files", bare.told)
+    said("  as a multiple of curl", f"{best.seconds / bare.seconds:.2f}x")
     said("  highest memory of evalharness episodes", f"{max(each.peak for each in own):.0f} MB")
 
 
@@ -185,9 +192,9 @@ def again(server: League, folder: Path, episodes: int) -> None:
     first = ours(ids, folder / "whole", server)
     reruns = [ours(ids, folder / "whole", server) for _ in range(3)]
     files = sum(path.is_file() for path in (folder / "whole").rglob("*"))
-    said(f"everything of {episodes} episodes, {files} files", f"{first.seconds:.2f} s")
+    said(f"everything of {episodes} episodes, {files} files", first.told)
     said(
-        "  the same command again, over the complete folder", f"{min(each.seconds for each in reruns):.2f} s"
+        "  the same command again, over the complete folder", min(reruns, key=lambda each: each.seconds).told
     )
     said("  highest memory of the first and of the second", f"{first.peak:.0f} and {reruns[0].peak:.0f} MB")
 
