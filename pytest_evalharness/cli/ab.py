@@ -100,7 +100,7 @@ def _ask(parsed: argparse.Namespace) -> int:
     end.install()
     try:
         if parsed.judge_requests is None:
-            plan = single.plan_of(settings, session.identity)
+            plan = single.plan_of(settings, session.identity, session.games.of)
         else:
             plan = ab_judge.plan_of(session, parsed)
         name = single.case_name(plan)

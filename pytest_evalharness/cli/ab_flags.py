@@ -31,11 +31,13 @@ GROUPS = (
         (
             Flag("candidate", "the edited policy: uploaded and yours, or a live member of the league (required)"),
             Flag("baseline", "the policy before the edit, from the same tree minus the edit (required)"),
-            Flag("role", "the forced role of the tested seat, by which the seat is chosen (crew)"),
+            Flag("role", "the forced role of the tested seat, by which the seat is chosen (crew), or `natural`: the game deals all roles"),
             Flag("opponent", "who sits in the next open seat: a live player's name, NAME:vN or a version id; repeatable, in seat "
                  "order. The ranking fills the rest"),
             Flag("top_n", "how many of the best live players the ranking may give (7); fewer than the seats left is a usage error"),
-            Flag("league", "the league whose live players are the field (Crewrift's)"),
+            Flag("league", "the league whose live players are the field (Crewrift's); its manifest tells another game's seats and sides"),
+            Flag("seats", "how many seats that game has, where its manifest leaves it open"),
+            Flag("teams", "which seats are a side, where nothing else tells it: parity, blocks, either with a number (blocks/4), or none"),
             Flag("division", "its division (the first competition division)"),
         ),
     ),
@@ -52,6 +54,7 @@ GROUPS = (
         "what is claimed, before anything is posted",
         (
             Flag("claim", "better, not_worse, noninferior, equivalent, or separated: the Wilson intervals do not overlap (better)"),
+            Flag("win", "when a game is won: `win` (the results' own list), `highest`, 'score > X' or package.module:function (the game's own)"),
             Flag("rule", "what decides: score, overlap, newcombe, exact, group_sequential, always_valid or bayes (score)"),
             Flag("margin", "the difference that would not matter, such as 0.2; noninferior and equivalent need one"),
             Flag("target_lift", "the true difference worth finding, for which games are planned (0.1)"),

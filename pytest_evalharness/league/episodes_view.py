@@ -24,7 +24,8 @@ _BLAME = {
 def episodes_view(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> dict[str, Any]:
     """The rows of both arms, by side; of an arm without a record there are none.
 
-    Each arm has `tested_seat`, `seats` (who was placed where: `position`, `label`, `role`) and `rows`. A row has `id`,
+    Each arm has `tested_seat`, `seats` (who was placed where: `position`, `label`, `role`, empty in a game without roles, and of a
+    clone its side's first seat, `captain`) and `rows`. A row has `id`,
     `request`, `seed`, `status`, `outcome`, `score`, `kills`, `cause` (why it was not played to its end, and who is to blame; else empty),
     `seated` (whether anybody ever sat in it) and `wrong`: position → who sat there instead, of wrong seats only.
 
@@ -39,7 +40,13 @@ def _arm(arm: Arm, record: ArmRecord) -> dict[str, Any]:
     return {
         "tested_seat": arm.tested_seat,
         "seats": [
-            {"position": s.position, "label": printable(s.label, _LONGEST), "role": s.role} for s in arm.seats
+            {
+                "position": s.position,
+                "label": printable(s.label, _LONGEST),
+                "role": s.role,
+                **({} if s.captain is None else {"captain": s.captain}),
+            }
+            for s in arm.seats
         ],
         "rows": [
             _row(arm, e, request) for e, request in zip(record.episodes, _requests(record), strict=False)

@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.episodes.untrusted import MOST_SEATS
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.verdict import wins
 
@@ -38,8 +37,9 @@ class Game:
         name: the coworld's name.
         sides: the side of each seat; a seat that plays for itself is a side of its own.
         roles: what roles it has.
-        ticks: whether its settings know a tick limit.
+        ticks: whether games are sent a tick limit: its settings know one, and it was asked for.
         win: when a side has won, where nobody declares it otherwise.
+        pinned: settings that are sent with every game because its sides follow from them.
         keys: the names of its settings; None where nobody knows them. No part of what is asked.
     """
 
@@ -48,6 +48,7 @@ class Game:
     roles: Roles = Roles.NONE
     ticks: bool = False
     win: str = wins.HIGHEST
+    pinned: Mapping[str, Any] = field(default_factory=dict)
     keys: tuple[str, ...] | None = field(default=None, compare=False)
 
     @property
@@ -89,13 +90,19 @@ class Game:
             "roles": self.roles.value,
             "ticks": self.ticks,
             "win": self.win,
+            **({"pinned": dict(self.pinned)} if self.pinned else {}),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Game:
         """The game that `to_json` gave."""
         return cls(
-            data["name"], tuple(data["sides"]), Roles(data["roles"]), ticks=data["ticks"], win=data["win"]
+            data["name"],
+            tuple(data["sides"]),
+            Roles(data["roles"]),
+            ticks=data["ticks"],
+            win=data["win"],
+            pinned=data.get("pinned", {}),
         )
 
 
@@ -165,14 +172,3 @@ def _near(name: str, known: Sequence[str]) -> str:
     if near:
         return f"; did you mean {' or '.join(repr(printable(one)) for one in near)}?"
     return f"; it has {', '.join(printable(one) for one in sorted(known)) or 'none at all'}"
-
-
-def seats_said(value: Any) -> int:
-    """A number of seats.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_SEATS:
-        raise ValueError(f"seats must be a whole number from 1 to {MOST_SEATS}, got {value!r}")
-    return value

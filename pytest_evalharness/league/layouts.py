@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league import raw_roster
 from pytest_evalharness.league.arms import SIDES
+from pytest_evalharness.league.game import CREWRIFT, Roles
+from pytest_evalharness.league.games import GameOf, as_asked, crewrift
 from pytest_evalharness.league.plan import DEFAULT_EPISODES, DEFAULT_TICKS, ComparisonPlan, declared, names
 from pytest_evalharness.league.seats import Role, layout
 from pytest_evalharness.settings import Settings
@@ -17,9 +19,9 @@ from pytest_evalharness.verdict.words import Rule
 
 _DECLARED = (
     "claim", "rule", "alpha", "margin", "target_lift", "pairing", "looks", "spending", "metric", "secondary",
-    "missing", "min_fire_rate",
+    "missing", "min_fire_rate", "win",
 )  # fmt: skip
-_PLAYED = ("episodes", "ticks", "opponents", "config", "natural_roles")
+_PLAYED = ("episodes", "ticks", "opponents", "config", "natural_roles", "teams")
 _FREE = (*_DECLARED, *_PLAYED, "drawn_field")
 _BODY = ("target", "roster", "num_episodes", "execution_backend", "game_config_overrides", "notes")
 _IMPOSTERS = {"imposterCount": 2, "autoImposterCount": False}
@@ -42,12 +44,19 @@ class ArmRequest:
     requests: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, seats: Any = None, *, request: str | Sequence[str] | None = None) -> ArmRequest:
+    def of(
+        cls,
+        seats: Any = None,
+        *,
+        request: str | Sequence[str] | None = None,
+        seats_of: Callable[[str | None], int] = lambda _: CREWRIFT.seats,
+    ) -> ArmRequest:
         """An arm from seat → policy label, from a roster as the service takes it, or from a whole request body.
 
         Args:
             seats: one of those.
             request: in their place, the id of a request that somebody else created, or the ids of several.
+            seats_of: how many seats the game of a league has; None for the league that is played in where nobody says another.
 
         Raises:
             UsageError: no seat, something that is no seat number or no label, a body that says what cannot be kept, or both.
@@ -58,9 +67,9 @@ class ArmRequest:
                 raise _wrong(f"an arm is its seats, or request='xreq_…' (or a list of them), not {request!r}")
             return cls((), requests=named)
         if isinstance(seats, list | tuple) and seats and all(isinstance(one, Mapping) for one in seats):
-            return cls._from_roster(seats, {})
+            return cls._from_roster(seats, {}, seats_of)
         if isinstance(seats, Mapping) and "roster" in seats:
-            return cls._from_body(seats)
+            return cls._from_body(seats, seats_of)
         if (
             not isinstance(seats, Mapping)
             or not seats
@@ -71,18 +80,20 @@ class ArmRequest:
         return cls(tuple(sorted(seats.items())))
 
     @classmethod
-    def _from_roster(cls, roster: Any, said: Mapping[str, Any]) -> ArmRequest:
-        pinned, drawn = raw_roster.read(roster)
+    def _from_roster(
+        cls, roster: Any, said: Mapping[str, Any], seats_of: Callable[[str | None], int]
+    ) -> ArmRequest:
+        pinned, drawn = raw_roster.read(roster, seats_of(said.get("league")))
         return cls(tuple(sorted(pinned.items())), tuple(sorted(drawn.items())), said)
 
     @classmethod
-    def _from_body(cls, body: Mapping[str, Any]) -> ArmRequest:
+    def _from_body(cls, body: Mapping[str, Any], seats_of: Callable[[str | None], int]) -> ArmRequest:
         unknown = sorted(set(map(str, body)) - set(_BODY))
         if unknown:
             raise _wrong(f"an arm's body has no {unknown[0]!r}; it knows {', '.join(_BODY)}")
         if not isinstance(body["roster"], list | tuple):
             raise _wrong(f"a roster is a list of entries, not {body['roster']!r}")
-        return cls._from_roster(body["roster"], _said_by(body))
+        return cls._from_roster(body["roster"], _said_by(body), seats_of)
 
 
 def _said_by(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,25 +126,32 @@ def comparison_plan(
     words: Mapping[str, Any],
     settings: Settings,
     server: str,
+    game_of: GameOf = crewrift,
 ) -> ComparisonPlan:
     """The plan of two described arms.
 
     Args:
         candidate: the edited arm, described by `arm` or as the plain value that `arm` takes.
         baseline: the arm it is compared with.
-        seat: the seat whose wins are compared; its role is the layout's.
+        seat: the seat whose wins are compared, in a game of teams the first of its side; its role is the layout's.
         words: what else was said, each optional: what a declaration has, episodes, ticks, opponents, config, natural_roles,
-            drawn_field.
+            teams, drawn_field.
         settings: the run's settings.
         server: the server's identity.
+        game_of: tells the game of a league.
 
     Raises:
         UsageError: a word that does not exist, a value that is wrong, or drawn seats without `drawn_field`.
+        EvalHarnessError: the server does not tell which game it is.
     """
     _known(words, _FREE, "compare")
     if seat is None:
         raise _wrong("compare needs seat=N: the seat whose wins are compared")
-    arms = [one if isinstance(one, ArmRequest) else ArmRequest.of(one) for one in (candidate, baseline)]
+    seats_of = seats_in(settings, game_of)
+    arms = [
+        one if isinstance(one, ArmRequest) else ArmRequest.of(one, seats_of=seats_of)
+        for one in (candidate, baseline)
+    ]
     if arms[0].said != arms[1].said and arms[0].said and arms[1].said:
         raise _wrong("the bodies of the two arms ask for different things beside their rosters")
     drawn = {f"{draw!r}" for one in arms for _, draw in one.drawn}
@@ -144,10 +162,16 @@ def comparison_plan(
             next_step="name the opponents, or leave the seats to the frozen field; drawn_field=True accepts an unpaired "
             "comparison whose opponents differ",
         )
-    said = {"min_fire_rate": settings["min_fire_rate"]} | {
+    said = {key: settings[key] for key in ("min_fire_rate", "win")} | {
         key: words[key] for key in _DECLARED if key in words
     }
-    return _plan(arms, {**arms[0].said, **arms[1].said, **words, "seat": seat}, said, settings, server)
+    every = {**arms[0].said, **arms[1].said, **words, "seat": seat}
+    return _plan(arms, every, said, settings, server, game_of=game_of)
+
+
+def seats_in(settings: Settings, game_of: GameOf) -> Callable[[str | None], int]:
+    """How many seats the game of a league has, as of `ArmRequest.of`."""
+    return lambda league: game_of(league or settings["league"], seats=settings["seats"]).seats
 
 
 def adopted_of(candidate: Any, baseline: Any) -> dict[str, tuple[str, ...]] | None:
@@ -182,7 +206,7 @@ def adopted_claim(words: Mapping[str, Any], settings: Settings) -> Declaration:
             "looks and pairs are planned before games are played, and these requests exist: judge them under another rule"
         )
     try:
-        return declared({"min_fire_rate": settings["min_fire_rate"], **words}, None)
+        return declared({key: settings[key] for key in ("min_fire_rate", "win")} | dict(words), None)
     except (ValueError, TypeError) as problem:
         raise _wrong(str(problem)) from None
 
@@ -194,26 +218,30 @@ def arm_plan(
     words: Mapping[str, Any],
     settings: Settings,
     server: str,
+    game_of: GameOf = crewrift,
 ) -> ComparisonPlan:
     """The setting of one described arm that is compared with nothing: a plan whose two sides are this arm.
 
     Args:
         arm: described by `arm`, or as the plain value that `arm` takes.
         seat: the seat whose results are read.
-        words: what else was said, each optional: episodes, ticks, opponents, config, natural_roles.
+        words: what else was said, each optional: episodes, ticks, opponents, config, natural_roles, teams, win.
         settings: the run's settings.
         server: the server's identity.
+        game_of: tells the game of a league.
 
     Raises:
         UsageError: a word that does not exist, or a value that is wrong.
     """
-    _known(words, _PLAYED, "single_arm")
-    one = arm if isinstance(arm, ArmRequest) else ArmRequest.of(arm)
+    _known(words, (*_PLAYED, "win"), "single_arm")
+    seats_of = seats_in(settings, game_of)
+    one = arm if isinstance(arm, ArmRequest) else ArmRequest.of(arm, seats_of=seats_of)
     if one.requests:
         raise _wrong(
             "single_arm posts its arm; a request that exists is read by evalharness, or judged by compare"
         )
-    return _plan([one, one], {**one.said, **words, "seat": seat}, {}, settings, server)
+    said = {"win": _or(settings["win"], words.get("win"))}
+    return _plan([one, one], {**one.said, **words, "seat": seat}, said, settings, server, game_of=game_of)
 
 
 def _known(words: Mapping[str, Any], known: tuple[str, ...], fixture: str) -> None:
@@ -228,14 +256,29 @@ def _plan(
     said: Mapping[str, Any],
     settings: Settings,
     server: str,
+    *,
+    game_of: GameOf,
 ) -> ComparisonPlan:
     episodes = _or(DEFAULT_EPISODES, _said("episodes", "num", words, settings))
     natural = words.get("natural_roles") is True
-    _check_slots(words.get("slots"), settings["layout_seed"], natural=natural)
+    league, config = _said("league", "league", words, settings), _or({}, words.get("config"))
     try:
+        game = game_of(
+            league,
+            seats=settings["seats"],
+            teams=_said("teams", "teams", words, settings),
+            config=config if isinstance(config, Mapping) else {},
+        )
+        if game.roles is Roles.FORCED:
+            _check_slots(words.get("slots"), settings["layout_seed"], natural=natural)
+        elif words.get("slots") is not None:
+            raise _wrong(f"the body forces roles in slots, and {game.name} has none to force")
+        ticks = _said("ticks", "ticks", words, settings)
+        asked = {"ticks": ticks, "case_ticks": words.get("ticks"), "win": said.get("win")}
+        game, top_n, win = as_asked(game, asked, settings)
         return ComparisonPlan(
             server=server,
-            league=_said("league", "league", words, settings),
+            league=league,
             division=_said("division", "division", words, settings),
             backend=_said("backend", "backend", words, settings),
             layout_seed=settings["layout_seed"],
@@ -243,15 +286,16 @@ def _plan(
             candidate=dict(arms[0].seats),
             baseline=dict(arms[1].seats),
             opponents=names("opponents", _said("opponents", "opponent", words, settings) or ()),
-            top_n=settings["top_n"],
+            top_n=top_n,
             episodes=episodes,
-            ticks=_or(DEFAULT_TICKS, _said("ticks", "ticks", words, settings)),
-            declaration=declared(said, episodes),
-            config=_or({}, words.get("config")),
+            ticks=_or(DEFAULT_TICKS, ticks),
+            declaration=declared({**said, "win": win}, episodes),
+            config=config,
             aa=settings["aa"],
             candidate_drawn=dict(arms[0].drawn),
             baseline_drawn=dict(arms[1].drawn),
             natural_roles=natural,
+            game=game,
         )
     except (ValueError, TypeError) as problem:
         raise _wrong(str(problem)) from None

@@ -11,7 +11,7 @@ from pytest_evalharness.episodes import metrics
 from pytest_evalharness.episodes.wins import Reading
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.adopted import Adopted
-from pytest_evalharness.league.game import CREWRIFT, MAX_TICKS, Game, Roles
+from pytest_evalharness.league.game import CREWRIFT, MAX_TICKS, SEED, Game, Roles
 from pytest_evalharness.league.raw_roster import Draw
 from pytest_evalharness.league.seats import NATURAL, Layout, Role, layout
 from pytest_evalharness.settings import LARGEST_REQUEST, PARALLEL
@@ -98,6 +98,9 @@ class ComparisonPlan:
             raise _bad(
                 'config fixes a seed, and pairing="seed" draws one for each pair: leave one of them out'
             )
+        pairs, keys = self.declaration.pairing is not None, self.game.keys
+        if pairs and keys is not None and SEED not in keys:
+            raise _bad(f"{self.game.name} has no setting {SEED}, and pairs share one: leave pairing out")
         for key, who in _SET_ELSEWHERE.items():
             if key in self.config and (key not in _SET_BY_THE_LAYOUT or self.game.roles is Roles.FORCED):
                 raise _bad(f"config sets {key}: {who}")
@@ -190,7 +193,8 @@ class ComparisonPlan:
         """
         if self.game == CREWRIFT and self.declaration.win == wins.LISTED:
             return None
-        return Reading(self.declaration.win, self.game.sides, self.game != CREWRIFT, said)
+        sides = self.game.sides if self.adopted is None else tuple(range(len(self.adopted.roles)))
+        return Reading(self.declaration.win, sides, self.game != CREWRIFT, said)
 
     def drawn(self, side: str) -> Mapping[int, Draw]:
         """An arm's seats for which every game draws somebody."""
@@ -217,7 +221,7 @@ class ComparisonPlan:
     def game_config(self) -> dict[str, Any]:
         """The game-config overrides that both arms send."""
         if self.game.roles is not Roles.FORCED:
-            return {**self.config, **({MAX_TICKS: self.ticks} if self.game.ticks else {})}
+            return {**self.game.pinned, **self.config, **({MAX_TICKS: self.ticks} if self.game.ticks else {})}
         slots = self.layout.slots()
         return {
             **self.config,

@@ -128,7 +128,7 @@ def _adopted(arms: Mapping[str, Arm]) -> Iterator[str]:
 def _arms(plan: ComparisonPlan) -> str:
     server = printable(plan.server)
     where = server if plan.server.startswith("embedded:") else f"{server}, {plan.backend}"
-    length = f"{plan.ticks} ticks" if plan.game.ticks else "no tick limit: the game has none"
+    length = f"{plan.ticks} ticks" if plan.game.ticks else "of the game's own length"
     if plan.declaration.pairing is None:
         return f"arms       {plan.episodes} episodes each, {length}, on {where}"
     return (

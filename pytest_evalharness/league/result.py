@@ -12,6 +12,7 @@ from pytest_evalharness.league.arms import Arm
 from pytest_evalharness.league.claimed import Claimed
 from pytest_evalharness.league.episodes_view import episodes_view
 from pytest_evalharness.league.family import Settled
+from pytest_evalharness.league.game import CREWRIFT
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.records import ArmRecord
@@ -106,7 +107,8 @@ class ABResult(Claimed[Judgement]):
     def _arm_lines(self) -> list[str]:
         shown = self.judgement.verdict is not Verdict.UNTRUSTWORTHY
         arms = ("candidate", self.candidate), ("baseline", self.baseline)
-        lines = [_arm_line(side, arm, self.score_regime, numbers=shown) for side, arm in arms]
+        meaning = self.score_regime if self.plan.game == CREWRIFT else None
+        lines = [_arm_line(side, arm, meaning, numbers=shown) for side, arm in arms]
         if self.builds is not None:
             lines += [f"{'builds':<15}: {line}" for line in self.builds.summary()]
         return lines
@@ -147,10 +149,14 @@ class ABResult(Claimed[Judgement]):
         }
 
 
-def _arm_line(side: str, arm: ArmEvidence, regime: ScoreRegime, *, numbers: bool) -> str:
+def _arm_line(side: str, arm: ArmEvidence, regime: ScoreRegime | None, *, numbers: bool) -> str:
+    """Who played, and what Crewrift's results tell of it; without a regime, of another game, its mean score."""
     requests = requests_told(arm.request_ids)
     if not numbers:  # the effect could be read from them
         return f"{side:<15}: {printable(arm.label)}, {requests}"
+    if regime is None:
+        mean = "none" if arm.mean_score is None else f"{arm.mean_score:.2f}"
+        return f"{side:<15}: {printable(arm.label)}, mean score {mean}, {requests}"
     score = "none" if arm.mean_score is None else f"{arm.mean_score:.2f} ({regime.words})"
     return (
         f"{side:<15}: {printable(arm.label)}, mean seat score {score}, kills {arm.kills}, "

@@ -40,6 +40,8 @@ class LeagueSession:
         folder: the run's own folder in its home.
         plans: the selected cases and what they ask.
         family: the claims that are tested together; None if each is judged by itself.
+        games: which game each league plays.
+        unplanned: the selected cases that have no plan, because the server did not tell their game, and why.
         notices: what was noticed on the way: overrides, variables that are no settings.
         on_wait: called between two looks at the journal.
         service: what was chosen for the server from its own description; None while nobody has asked it.
@@ -50,6 +52,7 @@ class LeagueSession:
     ) -> None:
         from pytest_evalharness.base.clock import SystemClock
         from pytest_evalharness.base.events import EventLog
+        from pytest_evalharness.league.games import Games
 
         self.settings = settings
         self.run_id = run_id
@@ -60,6 +63,8 @@ class LeagueSession:
         self.clock = SystemClock()
         self.plans: dict[str, ComparisonPlan | PoolPlan] = {}
         self.family: FamilyPlan | None = None
+        self.games = Games(lambda: self.observatory)
+        self.unplanned: dict[str, EvalHarnessError] = {}
         self.notices: list[str] = []
         self.on_wait: Callable[[], None] = lambda: None
         self._given_api = api

@@ -13,28 +13,32 @@ from pytest_evalharness.errors import (
 )
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.family import FamilyPlan, standing_of
+from pytest_evalharness.league.game import Game, Roles
+from pytest_evalharness.league.games import GameOf, crewrift, side_of
 from pytest_evalharness.league.layouts import ArmRequest, comparison_plan
 from pytest_evalharness.league.plan import ComparisonPlan, tested_seat
 from pytest_evalharness.league.pool_result import FieldsResult
 from pytest_evalharness.league.result import ABResult
-from pytest_evalharness.league.seats import Role
+from pytest_evalharness.league.seats import NATURAL, Role
 from pytest_evalharness.league.session import LeagueSession
 from pytest_evalharness.ledger.families import Member, Method
 from pytest_evalharness.report.model import CANNOT_TELL, UNTRUSTWORTHY, CaseReport
-from pytest_evalharness.settings import Settings
+from pytest_evalharness.settings import Origin, Settings
 
 _DECLARED = ("claim", "rule", "margin", "target_lift")
 
 
-def plan_of(settings: Settings, server: str) -> ComparisonPlan:
+def plan_of(settings: Settings, server: str, game_of: GameOf = crewrift) -> ComparisonPlan:
     """What the settings ask: the plan that a mark with the same words makes, so its evidence is one and the same.
 
     Args:
         settings: every setting, resolved.
         server: the server's identity (`embedded:2026`, or its URL).
+        game_of: tells the game of a league.
 
     Raises:
         UsageError: a value is wrong, or a name is missing.
+        EvalHarnessError: the server does not tell which game it is.
     """
     for side in SIDES:
         if not settings[side]:
@@ -43,23 +47,49 @@ def plan_of(settings: Settings, server: str) -> ComparisonPlan:
                 not_done="nothing was submitted",
                 next_step=f"add --{side} NAME:vN to the command",
             )
-    seat = tested_seat(settings["layout_seed"], Role(settings["role"] or Role.CREW))
     words = {key: settings[key] for key in _DECLARED}
-    arms = [ArmRequest.of({seat: settings[side]}) for side in SIDES]
     try:
-        return comparison_plan(*arms, seat=seat, words=words, settings=settings, server=server)
+        game = game_of(settings["league"], seats=settings["seats"], teams=settings["teams"])
+        seat, natural = _tested(settings, game)
+        if natural:
+            words["natural_roles"] = True
+        arms = [ArmRequest.of(dict.fromkeys(game.with_seat(seat), settings[side])) for side in SIDES]
+        return comparison_plan(
+            *arms, seat=seat, words=words, settings=settings, server=server, game_of=game_of
+        )
+    except ValueError as problem:
+        raise _wrong(str(problem)) from None
     except UsageError as problem:
-        raise UsageError(
-            problem.what,
-            not_done="nothing was submitted",
-            next_step="correct the option and run the same command again",
-        ) from None
+        raise _wrong(problem.what) from None
+
+
+def _tested(settings: Settings, game: Game) -> tuple[int, bool]:
+    """The tested seat, and whether the game deals its role.
+
+    Raises:
+        ValueError: a role was said that the game does not have.
+    """
+    role = settings["role"]
+    if game.roles is Roles.FORCED:
+        natural = role == NATURAL
+        return 0 if natural else tested_seat(settings["layout_seed"], Role(role or Role.CREW)), natural
+    if settings.origin("role") is Origin.DEFAULT:
+        role = None  # what stands there is Crewrift's
+    return side_of(game, role), role == NATURAL
+
+
+def _wrong(what: str) -> UsageError:
+    return UsageError(
+        what,
+        not_done="nothing was submitted",
+        next_step="correct the option and run the same command again",
+    )
 
 
 def case_name(plan: ComparisonPlan) -> str:
     """What ledgers and reports call it, where pytest has the name of a case."""
     candidate, baseline = (plan.label(side) for side in SIDES)
-    return f"ab: {candidate} against {baseline} as {plan.role}"
+    return f"ab: {candidate} against {baseline} {f'as {plan.role}' if plan.role else f'in {plan.game.name}'}"
 
 
 def family_of(name: str, plan: ComparisonPlan, method: str) -> FamilyPlan | None:

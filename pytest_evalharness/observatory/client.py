@@ -208,6 +208,11 @@ class Observatory:
         ask = Asking(f"read the league {named(league_id)}", not_done, missing=_NO_LEAGUE)
         return self._calls.one(f"/v2/leagues/{segment(league_id)}", League, ask)
 
+    def coworld(self, coworld_id: str, *, not_done: str = NOTHING_SUBMITTED) -> dict[str, Any] | None:
+        """What a game says of itself (`manifest`: its schemas and variants), as it is; None where the server does not tell."""
+        ask = Asking(f"read the game {named(coworld_id)}", not_done, absent=HIDDEN)
+        return self._calls.object(f"/v2/coworlds/{segment(coworld_id)}", ask)
+
     def divisions(self, league_id: str, *, not_done: str = NOTHING_SUBMITTED) -> list[Division]:
         """A league's divisions, in the server's order."""
         ask = Asking(
@@ -485,12 +490,7 @@ class Observatory:
     ) -> bytes | None:
         """The log of a seat's process; None where there is none. Only its owner may read it, as `policy_artifact`."""
         return self._artifacts.of_seat(
-            episode_request_id,
-            policy_version_id,
-            seat,
-            "policy-logs",
-            not_done=not_done,
-            deadline=deadline,
+            episode_request_id, policy_version_id, seat, "policy-logs", not_done=not_done, deadline=deadline
         )
 
     def _is_active(self, row: Membership) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_evalharness.errors import UsageError
+from pytest_evalharness.errors import EvalHarnessError, UsageError
 from pytest_evalharness.plugin import together
 from pytest_evalharness.plugin.kinds import KINDS
 from pytest_evalharness.plugin.marks import MARK_HELP, UMBRELLA, mark_of, require_one_kind
@@ -75,6 +75,8 @@ def only_looks(config: pytest.Config) -> bool:
 def make_plans(run: EvalSession, cases: Sequence[pytest.Item]) -> None:
     """Every selected case's plan, in the order of collection.
 
+    A league beside the usual one is asked which game it plays. Whoever cannot be asked has no plan, and its case says why.
+
     Raises:
         UsageError: a value is wrong, a name or the server is missing.
     """
@@ -82,7 +84,15 @@ def make_plans(run: EvalSession, cases: Sequence[pytest.Item]) -> None:
     for item in cases:
         mark = mark_of(item)
         assert mark is not None
-        plan, overridden = KINDS[mark.name].plan(item.nodeid, mark.kwargs, run.settings, identity)
+        try:
+            plan, overridden = KINDS[mark.name].plan(
+                item.nodeid, mark.kwargs, run.settings, identity, run.games.of
+            )
+        except UsageError:
+            raise
+        except EvalHarnessError as problem:
+            run.unplanned[item.nodeid] = problem
+            continue
         run.plans[item.nodeid] = plan
         run.notices += [line for line in overridden if line not in run.notices]
     run.notices += unknown_variables(os.environ)

@@ -68,6 +68,11 @@ def _nothing_planned(config: pytest.Config) -> bool | None:
 def preview(config: pytest.Config, run: EvalSession) -> int:
     """Print every case's plan; returns how many could not be resolved."""
     unresolved, told = 0, list(run.all_notices)
+    for nodeid, error in run.unplanned.items():
+        unresolved += 1
+        _write(config, f"{nodeid}:", bold=True)
+        for line in str(error).splitlines():
+            _write(config, f"  {line}", red=True)
     for nodeid, plan in run.plans.items():
         _write(config, f"{nodeid}:", bold=True)
         try:
@@ -85,7 +90,7 @@ def preview(config: pytest.Config, run: EvalSession) -> int:
         _write(config, f"note: {notice}")
     _write(
         config,
-        f"dry run: {len(run.plans)} cases planned, {unresolved} unresolved; nothing was posted, no case ran",
+        f"dry run: {len(run.plans) + len(run.unplanned)} cases planned, {unresolved} unresolved; nothing was posted, no case ran",
     )
     return unresolved
 

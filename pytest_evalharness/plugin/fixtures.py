@@ -102,6 +102,14 @@ def _plan(request: pytest.FixtureRequest, run: EvalSession, fixture: str) -> Com
 
 
 def _planned(request: pytest.FixtureRequest, run: EvalSession) -> ComparisonPlan | PoolPlan | None:
+    """The plan of a case, if it has one.
+
+    Raises:
+        EvalHarnessError: it could not be made, because the server did not tell which game it is.
+    """
+    problem = run.unplanned.get(request.node.nodeid)
+    if problem is not None:
+        raise problem
     plan = run.plans.get(request.node.nodeid)
     if plan is None and only_looks(request.config):
         pytest.skip("nothing is set up here: the first case that asks would post the arms")
@@ -141,15 +149,18 @@ def builds(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Prov
 
 
 @pytest.fixture
-def arm() -> Callable[..., ArmRequest]:
+def arm(evalharness_run: EvalSession) -> Callable[..., ArmRequest]:
     """Describe an arm that marks cannot express: `arm({0: "keeper:v2", 4: "rival:v3"})`. Posts nothing yet.
 
     It also takes a roster, or a whole request body, as the service takes them; or `request="xreq_…"`, a request that somebody
     else created.
     """
-    from pytest_evalharness.league.layouts import ArmRequest
+    from functools import partial
 
-    return ArmRequest.of
+    from pytest_evalharness.league.layouts import ArmRequest, seats_in
+
+    run = evalharness_run
+    return partial(ArmRequest.of, seats_of=seats_in(run.settings, run.games.of))
 
 
 @pytest.fixture
@@ -179,7 +190,13 @@ def compare(
         adopted = adopted_of(candidate, baseline)
         if adopted is None:
             plan = comparison_plan(
-                candidate, baseline, seat=seat, words=words, settings=run.settings, server=run.identity
+                candidate,
+                baseline,
+                seat=seat,
+                words=words,
+                settings=run.settings,
+                server=run.identity,
+                game_of=run.games.of,
             )
         else:
             plan = run.adopt(adopted, adopted_claim(words, run.settings), seat=seat)
@@ -210,7 +227,14 @@ def single_arm(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> 
         run = evalharness_run
         progress.ensure(request.config)
         signals.ensure(request.config)
-        plan = arm_plan(described, seat=seat, words=words, settings=run.settings, server=run.identity)
+        plan = arm_plan(
+            described,
+            seat=seat,
+            words=words,
+            settings=run.settings,
+            server=run.identity,
+            game_of=run.games.of,
+        )
         result = run.league.single(f"{request.node.nodeid} arm {len(played) + 1}", SingleArmPlan(plan))
         played.append(result)
         result.require_trust()
@@ -224,7 +248,11 @@ def single_arm(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> 
 @pytest.fixture
 def seating(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> SeatingMatrix:
     """Who really sat where in the marked case's comparison, whether it can be believed or not: `assert seating`."""
-    _plan(request, evalharness_run, "seating")
+    plan = _plan(request, evalharness_run, "seating")
+    # The case's own result, if it has one: another in its place would never be asked for its verdict.
+    known = next((one for one in results_of(request.node) if one.plan == plan), None)
+    if known is not None:
+        return known.seating
     result = evalharness_run.league.result(request.node.nodeid)
     remember(request.node, result)
     return result.seating

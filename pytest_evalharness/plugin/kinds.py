@@ -12,6 +12,7 @@ from pytest_evalharness.plugin.pool_marks import pool_declaration_of, pool_plan_
 from pytest_evalharness.settings import Settings
 
 if TYPE_CHECKING:
+    from pytest_evalharness.league.games import GameOf
     from pytest_evalharness.league.plan import ComparisonPlan
     from pytest_evalharness.league.pool_plan import PoolPlan
     from pytest_evalharness.verdict.claim import Declaration
@@ -25,13 +26,13 @@ class Kind(NamedTuple):
     Attributes:
         validate: checks them at collection: the mark, the case.
         plan: makes the case's plan, with a line for each word that the command line overrode: the case, the words, the
-            settings, the server's identity.
+            settings, the server's identity, and what tells the game of a league.
         declaration: what the case declares, whoever is to play: the case, the words, the settings.
         fixture: what gives the case its result.
     """
 
     validate: Callable[[pytest.Mark, str], None]
-    plan: Callable[[str, Mapping[str, Any], Settings, str], tuple[Plan, list[str]]]
+    plan: Callable[[str, Mapping[str, Any], Settings, str, GameOf | None], tuple[Plan, list[str]]]
     declaration: Callable[[str, Mapping[str, Any], Settings], Declaration]
     fixture: str
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -11,6 +11,8 @@ from pytest_evalharness.errors import UsageError
 from pytest_evalharness.settings import BY_KEY, Settings
 
 if TYPE_CHECKING:
+    from pytest_evalharness.league.game import Game
+    from pytest_evalharness.league.games import GameOf
     from pytest_evalharness.league.plan import ComparisonPlan
     from pytest_evalharness.verdict.claim import Declaration
 
@@ -22,6 +24,7 @@ _KEYWORDS = (
     "role", "episodes", "ticks", "claim", "rule", "margin", "alpha", "target_lift",
     "pairing", "looks", "spending", "metric", "secondary", "missing", "min_fire_rate",
     "candidate_seats", "baseline_seats", "league", "division", "opponents", "top_n", "backend", "config",
+    "win", "seats", "teams", "side",
 )  # fmt: skip
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
     LEAGUE_AB: _KEYWORDS,
@@ -32,7 +35,7 @@ DECLARED_BY_CASE = ("alpha", "pairing", "looks", "spending", "metric", "secondar
 """Keywords of the declaration that no option fills."""
 _COMMAND_LINE_WINS = {
     "episodes": "num", "ticks": "ticks", "league": "league", "division": "division",
-    "opponents": "opponent", "top_n": "top_n", "backend": "backend",
+    "opponents": "opponent", "top_n": "top_n", "backend": "backend", "seats": "seats", "teams": "teams",
 }  # fmt: skip
 """Mark keyword → setting, where the command line overrides the mark. Each override is printed."""
 MARK_HELP = (
@@ -81,7 +84,11 @@ def suggestion(word: str, known: Sequence[str]) -> str:
 
 
 def plan_of(
-    nodeid: str, words: Mapping[str, Any], settings: Settings, server: str
+    nodeid: str,
+    words: Mapping[str, Any],
+    settings: Settings,
+    server: str,
+    game_of: GameOf | None = None,
 ) -> tuple[ComparisonPlan, list[str]]:
     """The plan of a case, and a line for each word of the mark that the command line overrode.
 
@@ -90,10 +97,13 @@ def plan_of(
         words: the mark's keywords.
         settings: the run's settings.
         server: the server's identity (`embedded:2026`, or its URL).
+        game_of: tells the game of a league; every league plays Crewrift if left out.
 
     Raises:
         UsageError: a value is wrong, or a name is missing.
+        EvalHarnessError: the server does not tell which game it is.
     """
+    from pytest_evalharness.league.games import as_asked, crewrift
     from pytest_evalharness.league.plan import DEFAULT_EPISODES, DEFAULT_TICKS, ComparisonPlan, names
 
     overridden: list[str] = []
@@ -101,23 +111,30 @@ def plan_of(
     try:
         seed = int(settings["layout_seed"])
         episodes = DEFAULT_EPISODES if get("episodes") is None else get("episodes")
-        seat, candidate, baseline = _seats(nodeid, words, settings, seed, get("role"))
+        config, ticks, league = _mapping("config", words), get("ticks"), str(get("league"))
+        game = (game_of or crewrift)(league, seats=get("seats"), teams=get("teams"), config=config)
+        asked = {"ticks": ticks, "case_ticks": words.get("ticks"), "win": get("win")}
+        game, top_n, win = as_asked(game, asked, settings, overridden)
+        tested = _tested(words, seed, get("role"), game)
+        candidate, baseline = _arms(nodeid, words, settings, game.with_seat(tested.seat))
         plan = ComparisonPlan(
             server=server,
-            league=str(get("league")),
+            league=league,
             division=get("division"),
             backend=BY_KEY["backend"].parse(str(get("backend"))),
             layout_seed=seed,
-            tested_seat=seat,
+            tested_seat=tested.seat,
             candidate=candidate,
             baseline=baseline,
             opponents=names("opponents", get("opponents") or ()),
-            top_n=get("top_n"),
+            top_n=top_n if words.get("top_n") is None else get("top_n"),
             episodes=episodes,
-            ticks=DEFAULT_TICKS if get("ticks") is None else get("ticks"),
-            declaration=_declaration(words, get, episodes),
-            config=_mapping("config", words),
+            ticks=DEFAULT_TICKS if ticks is None else ticks,
+            declaration=_declaration(words, get, episodes, win),
+            config=config,
             aa=settings["aa"],
+            natural_roles=tested.natural,
+            game=game,
         )
     except (ValueError, TypeError) as problem:
         raise wrong(nodeid, str(problem)) from None
@@ -138,7 +155,8 @@ def declaration_of(nodeid: str, words: Mapping[str, Any], settings: Settings) ->
 
     get = _reader(nodeid, words, settings, [])
     try:
-        return _declaration(words, get, DEFAULT_EPISODES if get("episodes") is None else get("episodes"))
+        episodes = DEFAULT_EPISODES if get("episodes") is None else get("episodes")
+        return _declaration(words, get, episodes, get("win"))
     except (ValueError, TypeError) as problem:
         raise wrong(nodeid, str(problem)) from None
 
@@ -177,45 +195,82 @@ def _mapping(keyword: str, words: Mapping[str, Any]) -> dict[Any, Any]:
     return dict(value)
 
 
-def _seats(
-    nodeid: str, words: Mapping[str, Any], settings: Settings, seed: int, role: str | None
-) -> tuple[int, dict[int, str], dict[int, str]]:
-    from pytest_evalharness.league.seats import Role, layout
+class Tested(NamedTuple):
+    """What is tested: the seat, in a game of teams the first of its side, and whether the game deals its role."""
 
-    swaps = {side: _mapping(f"{side}_seats", words) for side in ("candidate", "baseline")}
-    seats = {seat for swap in swaps.values() for seat in swap}
-    strange = [seat for seat in seats if not isinstance(seat, int) or isinstance(seat, bool)]
-    if strange:
-        raise TypeError(f"seats are whole numbers, not {strange[0]!r}")
-    named = sorted(seats)
-    if len(named) > 1:
+    seat: int
+    natural: bool
+
+
+def _tested(words: Mapping[str, Any], seed: int, role: str | None, game: Game) -> Tested:
+    from pytest_evalharness.league.game import Roles
+    from pytest_evalharness.league.games import side_of
+    from pytest_evalharness.league.seats import NATURAL, layout
+
+    named = _named(words, game)
+    if game.roles is not Roles.FORCED:
+        asked = side_of(game, role, words.get("side"))
+        if named and words.get("side") is not None and named[0] != asked:
+            raise ValueError(f"side {words['side']} has seat {asked}, and seat {named[0]} is named")
+        return Tested(named[0] if named else asked, role == NATURAL)
+    if words.get("side") is not None:
         raise ValueError(
-            f"candidate_seats and baseline_seats name seats {named}; a mark tests one seat, "
-            "the arm and compare fixtures express other layouts"
+            f"side is for games without forced roles: a seat of {game.name} is chosen by its role"
         )
+    if role == NATURAL:
+        return Tested(named[0] if named else 0, natural=True)
     roles = layout(seed).roles
-    if named and not 0 <= named[0] < len(roles):
-        raise ValueError(f"seat {named[0]} does not exist; seats are 0 to {len(roles) - 1}")
-    seat = named[0] if named else roles.index(Role(role or "crew"))
+    seat = named[0] if named else [str(one) for one in roles].index(role or "crew")
     if named and role and roles[seat] != role:
         raise ValueError(f"seat {seat} is a {roles[seat]} seat in layout {seed}, the mark says role={role!r}")
+    return Tested(seat, natural=False)
+
+
+def _named(words: Mapping[str, Any], game: Game) -> list[int]:
+    """The seats that a mark names: one, or all of one side."""
+    named = {seat for side in ("candidate", "baseline") for seat in _mapping(f"{side}_seats", words)}
+    strange = [seat for seat in named if not isinstance(seat, int) or isinstance(seat, bool)]
+    if strange:
+        raise TypeError(f"seats are whole numbers, not {strange[0]!r}")
+    seats = sorted(named)
+    if seats and not all(0 <= seat < game.seats for seat in seats):
+        wrong_one = next(seat for seat in seats if not 0 <= seat < game.seats)
+        raise ValueError(f"seat {wrong_one} does not exist; seats are 0 to {game.seats - 1}")
+    if len(seats) > 1 and not (game.teams and set(seats) <= set(game.with_seat(seats[0]))):
+        raise ValueError(
+            f"candidate_seats and baseline_seats name seats {seats}; a mark tests one {'side' if game.teams else 'seat'}, "
+            "the arm and compare fixtures express other layouts"
+        )
+    return seats
+
+
+def _arms(
+    nodeid: str, words: Mapping[str, Any], settings: Settings, ours: tuple[int, ...]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Who sits in the tested seats, in each arm."""
     arms = {}
-    for side, swap in swaps.items():
-        name = swap.get(seat) or settings[side]
+    for side in ("candidate", "baseline"):
+        swap = {seat: name for seat, name in _mapping(f"{side}_seats", words).items() if name}
+        if swap and (set(swap) != set(ours) or len(set(swap.values())) > 1):
+            told = " and ".join(map(str, ours))
+            raise ValueError(
+                f"seats {told} are one side, which wins or loses as a whole: {side}_seats must put one policy into all of them"
+            )
+        name = next(iter(swap.values()), None) or settings[side]
         if not name:
             raise wrong(
                 nodeid, f"no {side} policy was named", next_step=f"add --{side}=NAME:vN to the command"
             )
-        arms[side] = {seat: str(name)}
-    return seat, arms["candidate"], arms["baseline"]
+        arms[side] = dict.fromkeys(ours, str(name))
+    return arms["candidate"], arms["baseline"]
 
 
-def _declaration(words: Mapping[str, Any], get: Callable[[str], Any], episodes: Any) -> Declaration:
+def _declaration(words: Mapping[str, Any], get: Callable[[str], Any], episodes: Any, win: Any) -> Declaration:
     from pytest_evalharness.league.plan import declared
 
     said = {key: get(key) for key in ("claim", "rule", "margin", "target_lift", "min_fire_rate")}
     said |= {key: words.get(key) for key in DECLARED_BY_CASE}
-    return declared(said, episodes)
+    return declared({**said, "win": win}, episodes)
 
 
 def wrong(nodeid: str, what: str, *, next_step: str = "") -> UsageError:

@@ -23,11 +23,12 @@ from pytest_evalharness.plugin.marks import (
 from pytest_evalharness.settings import Settings
 
 if TYPE_CHECKING:
+    from pytest_evalharness.league.games import GameOf
     from pytest_evalharness.league.pool_plan import PoolPlan
     from pytest_evalharness.verdict.claim import Declaration
 
 _OF_THE_POOL = frozenset(
-    {"claim", "rule", "margin", "target_lift", "min_fire_rate", "effects", *DECLARED_BY_CASE}
+    {"claim", "rule", "margin", "target_lift", "min_fire_rate", "win", "effects", *DECLARED_BY_CASE}
 )
 """What is declared once, about all configurations together."""
 _PER_CONFIG = tuple(word for word in KEYWORDS[LEAGUE_AB] if word not in _OF_THE_POOL)
@@ -65,7 +66,11 @@ def validate_pool(mark: pytest.Mark, nodeid: str) -> None:
 
 
 def pool_plan_of(
-    nodeid: str, words: Mapping[str, Any], settings: Settings, server: str
+    nodeid: str,
+    words: Mapping[str, Any],
+    settings: Settings,
+    server: str,
+    game_of: GameOf | None = None,
 ) -> tuple[PoolPlan, list[str]]:
     """The plan of a pool, and a line for each word of its mark that the command line overrode.
 
@@ -74,6 +79,7 @@ def pool_plan_of(
         words: the mark's keywords; those of a configuration win over them.
         settings: the run's settings.
         server: the server's identity.
+        game_of: tells the game of a league; every league plays Crewrift if left out.
 
     Raises:
         UsageError: a value is wrong, a name is missing, or two configurations have an arm in common.
@@ -84,7 +90,7 @@ def pool_plan_of(
     plans, overridden = [], []
     for i, config in enumerate(words[CONFIGS]):
         try:
-            plan, lines = plan_of(nodeid, {**shared, **config}, settings, server)
+            plan, lines = plan_of(nodeid, {**shared, **config}, settings, server, game_of)
         except UsageError as problem:
             what = problem.what.removeprefix(f"{nodeid}: ")
             raise wrong(nodeid, f"{CONFIGS}[{i}]: {what}", next_step=problem.next_step) from None

@@ -234,6 +234,6 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     run = existing_session(session.config)
     if run is None or is_worker(session.config) or progress_of(session.config) is not None:
         return
-    if run.plans and not run.settings["dry_run"]:
-        tally_of(session.config).collected.update(run.plans)
+    if (run.plans or run.unplanned) and not run.settings["dry_run"]:
+        tally_of(session.config).collected.update({*run.plans, *run.unplanned})
         start(session.config, threaded=False)

@@ -28,7 +28,12 @@ def ensure(config: pytest.Config) -> None:
 def pytest_runtestloop(session: pytest.Session) -> None:
     """A serial run: from its first eval case on."""
     run = existing_session(session.config)
-    if run is not None and run.plans and not is_worker(session.config) and not run.settings["dry_run"]:
+    if (
+        run is not None
+        and (run.plans or run.unplanned)
+        and not is_worker(session.config)
+        and not run.settings["dry_run"]
+    ):
         ensure(session.config)
 
 

@@ -29,7 +29,7 @@ def _asked(run: EvalSession, nodeid: str, mark: pytest.Mark) -> Asked:
     plan, kind = run.plans.get(nodeid), KINDS[mark.name]
     try:
         if plan is None:
-            plan, _ = kind.plan(nodeid, mark.kwargs, run.settings, run.identity)
+            plan, _ = kind.plan(nodeid, mark.kwargs, run.settings, run.identity, run.games.known)
         return plan.to_json(), plan.declaration
     except UsageError:
         pass

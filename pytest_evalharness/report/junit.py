@@ -47,6 +47,7 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         "reason": " ".join(reason["reason"] for reason in judged["reasons"]),
         "separated": judged.get("separated"),
         "metric": units.metric(declared) or "win rate",
+        **({"win": printable(declared["win"])} if "win" in declared else {}),
         "effect": judged["diff"],
         "ci_low": judged["ci"][0],
         "ci_high": judged["ci"][1],

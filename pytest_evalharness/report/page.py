@@ -192,6 +192,7 @@ def _facts(result: Mapping[str, Any], judged: Mapping[str, Any]) -> tuple[tuple[
     facts: list[tuple[str, Any]] = [
         ("claim", say.claim_words(declared)),
         ("metric", units.metric(declared) or "win rate"),
+        *([("won", declared["win"])] if "win" in declared else []),
         ("rule", declared["rule"]),
         ("error level", f"{declared['alpha']:g}, two-sided"),
         ("pairing", declared.get("pairing") or "none: independent arms"),

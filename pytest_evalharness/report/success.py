@@ -230,10 +230,19 @@ def _seats(side: str, arm: Mapping[str, Any]) -> str:
     seats = {seat["position"]: seat for seat in arm["seats"]}
     tested = seats.get(arm["tested_seat"])
     seated = sum(row["seated"] for row in arm["rows"])
-    who = "nobody" if tested is None else f"{printable(tested['label'], NAME)} as {printable(tested['role'])}"
-    told = f"{side}: {who} in seat {arm['tested_seat']}, everybody as placed, in {seated} of {len(arm['rows'])} episodes"
-    twice = _twice(arm["seats"])
+    who = "nobody" if tested is None else printable(tested["label"], NAME)
+    if tested is not None and tested["role"]:
+        who += f" as {printable(tested['role'])}"
+    told = f"{side}: {who} in {_places(arm)}, everybody as placed, in {seated} of {len(arm['rows'])} episodes"
+    twice = _twice([seat for seat in arm["seats"] if seat.get("captain") is None])
     return f"{told} ({twice})" if twice else told
+
+
+def _places(arm: Mapping[str, Any]) -> str:
+    """The tested seat; in a game of teams all seats of its side."""
+    first = arm["tested_seat"]
+    clones = [seat["position"] for seat in arm["seats"] if seat.get("captain") == first]
+    return f"seats {' and '.join(map(str, (first, *clones)))}" if clones else f"seat {first}"
 
 
 def _twice(seats: Sequence[Mapping[str, Any]]) -> str:

@@ -51,10 +51,11 @@ class Game(Ref):
 
 
 class League(Named):
-    """A league."""
+    """A league. Its settings are read where they tell how its games are seated, and are whatever they are."""
 
     slug: str | None = None
     game: Game | None = None
+    settings: Any = None
     hidden: bool = False
     disabled_at: Instant = None
     created_at: Instant = None
