@@ -16,6 +16,7 @@ from pytest_evalharness.report.model import (
     requests_told,
     stratum_counts,
 )
+from pytest_evalharness.verdict.wins import LISTED
 from pytest_evalharness.verdict.words import Verdict
 
 PREFIX = "evalharness."
@@ -47,7 +48,7 @@ def properties(result: Mapping[str, Any], run_id: str) -> list[tuple[str, str]]:
         "reason": " ".join(reason["reason"] for reason in judged["reasons"]),
         "separated": judged.get("separated"),
         "metric": units.metric(declared) or "win rate",
-        **({"win": printable(declared["win"])} if "win" in declared else {}),
+        "win": printable(declared.get("win", LISTED)),
         "effect": judged["diff"],
         "ci_low": judged["ci"][0],
         "ci_high": judged["ci"][1],
