@@ -121,7 +121,9 @@ class Kept:
     def episodes(self) -> list[EpisodeRecord]:
         """The games of all its arms that are finished."""
         told = [block.evidence["episodes"] for block in self.blocks if block.evidence is not None]
-        return [EpisodeRecord.from_json(episode) for episodes in told for episode in episodes]
+        plan = self.plan if isinstance(self.plan, ComparisonPlan) else self.plan.plans[0]
+        reading = plan.reading()
+        return [EpisodeRecord.from_json(episode, reading) for episodes in told for episode in episodes]
 
     @property
     def cancelled(self) -> bool:

@@ -340,6 +340,13 @@ def _declared(asked: Question, evidence: Sequence[Evidence]) -> Declaration:
         UsageError: it is none, or cannot be pooled.
     """
     declared = [kept.declaration for one in evidence for kept in one.of]
+    counted = sorted({one.win for one in declared})
+    if len(counted) > 1:
+        raise UsageError(
+            f"these runs count different games as won: {' and '.join(map(printable, counted))}",
+            not_done=_READ_ONLY,
+            next_step="pool runs that declared one and the same win",
+        )
     claims = {(one.claim, one.margin) for one in declared}
     claim, margin = asked.claim, asked.margin
     if claim is None:
@@ -353,6 +360,7 @@ def _declared(asked: Question, evidence: Sequence[Evidence]) -> Declaration:
             target_lift=declared[0].target_lift,
             secondary=(),
             effects=asked.effects,
+            win=counted[0],
         )
     except ValueError as problem:
         raise UsageError(str(problem), not_done=_READ_ONLY, next_step="evalharness pool --help") from None

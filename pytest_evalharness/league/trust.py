@@ -66,6 +66,7 @@ def of_arm(side: str, arm: Arm, record: ArmRecord) -> list[Finding]:
     return [
         *_terminal(side, record),
         *_seats(side, arm, record),
+        *_sides(side, arm, record),
         *_roles(side, arm, record),
         *_copies(side, record),
     ]
@@ -146,6 +147,36 @@ def seating_problem(arm: Arm, episode: EpisodeRecord) -> str:
     return ", ".join(problems[:_NAMED]) + (
         f" and {len(problems) - _NAMED} more" if len(problems) > _NAMED else ""
     )
+
+
+def _sides(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
+    """In a game of teams the sides were those that were seated, where the results tell them.
+
+    Seats that are dealt by another formula than the game's own are no error of anybody: a different game is played.
+    """
+    if all(seat.captain is None for seat in arm.seats):
+        return
+    seated = [seat.led_by for seat in sorted(arm.seats, key=lambda seat: seat.position)]
+    wrong = [
+        (episode, told)
+        for episode in record.episodes
+        if (told := (episode.results or {}).get("teams")) is not None
+        and _partition(told) != _partition(seated)
+    ]
+    if wrong:
+        first, told = wrong[0]
+        yield Finding(
+            Reason.SEATS,
+            f"{side}: {len(wrong)} episodes were played by other sides than were seated, {first.id}: seats of sides "
+            f"{', '.join(f'{one:g}' for one in told)}",
+            side,
+            _ids(episode for episode, _ in wrong),
+        )
+
+
+def _partition(sides: Sequence[Any]) -> list[int]:
+    """Which seats are together, whatever their side is called: for each the first seat of its side."""
+    return [list(sides).index(one) for one in sides]
 
 
 def _roles(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:

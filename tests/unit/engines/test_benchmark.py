@@ -77,7 +77,12 @@ class Engine:
     """Somebody's engine."""
 
     def __init__(self, name, found=None, why_not_on_a_log=None):
-        self.name, self.label, self.why_not_on_a_log, self._found = name, name.title(), why_not_on_a_log, found
+        self.name, self.label, self.why_not_on_a_log, self._found = (
+            name,
+            name.title(),
+            why_not_on_a_log,
+            found,
+        )
 
     def run(self, evidence, params=None):
         if isinstance(self._found, Exception):

@@ -2,9 +2,10 @@
 
 import math
 
+import numpy as np
 import pytest
 
-from pytest_evalharness.episodes.metrics import Game, check, function_of, measure, name_of
+from pytest_evalharness.episodes.metrics import Game, ask, check, function_of, measure, name_of, name_of_win
 from pytest_evalharness.errors import UsageError
 
 GAME = Game("ereq_1", 2, "imposter", won=True, score=3.0, seed=7, results={"kills": [0, 0, 4], "ticks": 900})
@@ -79,3 +80,33 @@ def test_a_function_that_raises_is_told_with_its_game():
     with pytest.raises(UsageError, match="the metric m:f failed with KeyError: 'luck'") as caught:
         measure("m:f", lambda game: game.own("luck"), GAME)
     assert "nothing is posted twice" in str(caught.value)
+
+
+# --------------------------------------------------------------------- wins
+
+
+def test_a_function_says_whether_a_game_was_won():
+    assert ask("m:f", lambda game: game.own("kills") > 3, GAME) is True
+    assert ask("m:f", lambda _: np.bool_(False), GAME) is False  # noqa: FBT003 - what numpy's comparisons give
+
+
+@pytest.mark.parametrize("said", [None, 1, 0.0, "yes", []])
+def test_what_is_neither_a_win_nor_none_is_a_mistake_of_the_function(said):
+    with pytest.raises(
+        UsageError, match=r"the win m:f said .*, which is neither True nor False \(episode ereq_1, seat 2\)"
+    ):
+        ask("m:f", lambda _: said, GAME)
+
+
+def test_a_function_of_wins_that_raises_is_told_with_its_game():
+    with pytest.raises(UsageError, match="the win m:f failed with KeyError: 'luck'") as caught:
+        ask("m:f", lambda game: game.own("luck"), GAME)
+    assert "nothing is posted twice" in str(caught.value)
+
+
+def test_a_win_that_cannot_be_had_is_refused_before_anything_is_posted():
+    with pytest.raises(UsageError, match="the win nowhere:f cannot be had"):
+        check("nowhere:f", "win")
+    with pytest.raises(UsageError, match="has no name by which another process could find it"):
+        name_of_win(lambda game: game.won)
+    assert name_of_win("score>3") == "score > 3.0"

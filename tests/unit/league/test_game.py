@@ -222,6 +222,20 @@ def test_a_filler_in_a_clones_seat_is_that_sides_policy(make, arms):
     assert "seat 2 (the tested seat) holds id-stranger, not bot:v2" in found.detail
 
 
+@pytest.mark.parametrize(
+    ("teams", "found"), [([0, 1, 0, 1], []), ([7, 3, 7, 3], []), ([0, 0, 1, 1], [Reason.SEATS])]
+)
+def test_sides_that_the_game_did_not_play_are_found(make, arms, teams, found):
+    """Seats that are dealt by another formula than the game's own play a different game, and nothing fails."""
+    results = {"scores": [1.0, 0.0, 1.0, 0.0], "teams": [float(one) for one in teams]}
+    games = [game_of(make, arms["candidate"], i, results={**results, "ticks": i}) for i in range(4)]
+    told = of_arm("candidate", arms["candidate"], make.record(arms["candidate"], games))
+    assert [one.reason for one in told] == found
+    for one in told:
+        assert "4 episodes were played by other sides than were seated" in one.detail
+        assert "seats of sides 0, 0, 1, 1" in one.detail
+
+
 def test_in_crewrift_a_filler_is_a_fault_in_every_seat(make):
     arm = make.arms()["candidate"]
     for seat in range(8):

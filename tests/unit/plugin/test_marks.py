@@ -1,6 +1,7 @@
 import pytest
 
 from pytest_evalharness.errors import UsageError
+from pytest_evalharness.league.game import Game, Roles
 from pytest_evalharness.plugin.marks import plan_of, validate
 from pytest_evalharness.settings import PAGE_LEAGUE, resolve
 
@@ -253,3 +254,92 @@ def test_seats_that_make_no_sense(words, told):
 def test_an_option_fills_the_role_that_a_swap_leaves_open():
     assert "seat 2" in refusal({"candidate_seats": {2: "a:v1"}}, {"role": "crew"}).what
     assert planned({"candidate_seats": {2: "a:v1"}}, {"role": "imposter"})[0].tested_seat == 2
+
+
+# --------------------------------------------------------------- other games
+
+FLAGS = Game("flags", (0, 1, 0, 1), ticks=True)
+FREE = Game("free", tuple(range(16)))
+DEALT = Game("dealt", (0, 1), Roles.DEALT)
+
+
+def of_game(game, words=None, options=None):
+    settings = resolve({**NAMES, **(options or {})}.get, {}, lambda _: None)
+    plan, lines = plan_of(
+        NODEID, {"league": "league_2", **(words or {})}, settings, "embedded:2026", lambda *_, **__: game
+    )
+    return plan, lines
+
+
+def test_the_tested_policies_have_all_seats_of_their_side():
+    plan, _ = of_game(FLAGS)
+    assert (plan.tested_seat, plan.candidate) == (0, {0: "bot:v2", 2: "bot:v2"})
+    assert plan.declaration.win == "highest"
+    plan, _ = of_game(FLAGS, {"side": 1, "win": "score >= 3"})
+    assert (plan.tested_seat, plan.baseline) == (1, {1: "bot:v1", 3: "bot:v1"})
+    assert plan.declaration.win == "score >= 3.0"
+
+
+def test_a_swap_arm_of_a_side_names_all_of_it():
+    plan, _ = of_game(FLAGS, {"candidate_seats": {1: "rival:v3", 3: "rival:v3"}})
+    assert (plan.tested_seat, plan.candidate, plan.baseline) == (
+        1, {1: "rival:v3", 3: "rival:v3"}, {1: "bot:v1", 3: "bot:v1"},
+    )  # fmt: skip
+
+
+def test_a_tick_limit_is_sent_where_the_game_has_one_and_somebody_asked():
+    assert of_game(FLAGS)[0].game_config() == {}
+    assert of_game(FLAGS, {"ticks": 300})[0].game_config() == {"maxTicks": 300}
+    plan, lines = of_game(FREE, options={"ticks": "300"})
+    assert plan.game_config() == {}
+    assert lines == ["free has no setting maxTicks: the tick limit is not sent, and bounds the waiting only"]
+
+
+def test_the_ranking_reaches_as_far_as_there_are_seats():
+    assert of_game(FREE)[0].seats_from_ranking == 15
+    with pytest.raises(UsageError, match="leaves 8 seats empty"):
+        of_game(FREE, options={"top_n": "7"})
+
+
+@pytest.mark.parametrize(
+    ("game", "words", "told"),
+    [
+        (FLAGS, {"role": "crew"}, "role='crew' was said, and flags has no roles: leave role out"),
+        (FLAGS, {"role": "natural"}, "flags has no roles"),
+        (DEALT, {"role": "spy"}, "dealt has roles that it deals itself (role='natural')"),
+        (FLAGS, {"side": 2}, "side must be a whole number from 0 to 1"),
+        (FLAGS, {"side": True}, "side must be a whole number"),
+        (FLAGS, {"side": 1, "candidate_seats": {0: "a:v1", 2: "a:v1"}}, "side 1 has seat 1, and seat 0 is named"),
+        (FLAGS, {"candidate_seats": {0: "a:v1", 2: "b:v1"}}, "must put one policy into all of them"),
+        (FLAGS, {"candidate_seats": {2: "a:v1"}}, "seats 0 and 2 are one side"),
+        (FREE, {"candidate_seats": {0: "a:v1"}, "baseline_seats": {1: "a:v1"}}, "a mark tests one seat"),
+        (FREE, {"ticks": 300}, "leave ticks out"),
+    ],
+)  # fmt: skip
+def test_what_another_game_does_not_have(game, words, told):
+    with pytest.raises(UsageError) as caught:
+        of_game(game, words)
+    assert told in caught.value.what
+
+
+def test_roles_that_a_game_deals_are_read_where_that_is_said():
+    assert of_game(DEALT)[0].roles == ("", "")
+    plan, _ = of_game(DEALT, {"role": "natural"})
+    assert plan.roles == ("natural", "natural")
+
+
+def test_natural_roles_are_a_role_of_crewrift():
+    plan, _ = planned({"role": "natural"})
+    assert (plan.natural_roles, plan.tested_seat, plan.role) == (True, 0, "natural")
+    assert "slots" not in plan.game_config()
+    seated, _ = planned({"role": "natural", "candidate_seats": {5: "bot:v2"}})
+    assert seated.tested_seat == 5
+    assert planned(options={"role": "natural"})[0].natural_roles
+    assert "side is for games without forced roles" in refusal({"side": 0}).what
+
+
+def test_a_win_belongs_to_the_case():
+    assert planned({"win": "highest"}, {"win": "score > 3"})[0].declaration.win == "highest"
+    assert planned({}, {"win": "score > 3"})[0].declaration.win == "score > 3.0"
+    assert "win" not in planned()[0].to_json()["declaration"]
+    assert "win must be 'win'" in refusal({"win": "most"}).what
