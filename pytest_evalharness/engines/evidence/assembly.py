@@ -159,7 +159,8 @@ class Rows:
 def completed(told: Document, rows: Rows) -> Document:
     """The document with everything that follows from its rows, except these themselves."""
     states = rows.states()
-    named = [one[:3] for one in preferences(rows.transitions("fit"), min_visits=1)]
+    labelled = (row for row in rows.transitions("fit") if row.move != UNLABELLED)
+    named = [one[:3] for one in preferences(labelled, min_visits=1)]
     state_at = {state: at for at, state in enumerate(states)}
     move_at = {move: at for at, move in enumerate(rows.moves)}
     return msgspec.structs.replace(

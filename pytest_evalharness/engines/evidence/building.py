@@ -206,7 +206,12 @@ def _nothing_usable(plan: BuildPlan, sample: Sample) -> NotEnoughEvidence:
         do = f"say what the labels mean in a file and name it with --outcomes: {named}"
     else:
         do = "look at the export: a row holds call_id, outcome and turns"
-    return _not_enough("no call has a usable outcome", sample, do)
+    spoken = "no_agent_turn" not in sample.skipped
+    return _not_enough(
+        "no call has a usable outcome" if spoken else "no call with a usable outcome has an agent's turn",
+        sample,
+        do,
+    )
 
 
 def _not_enough(why: str, sample: Sample, do: str) -> NotEnoughEvidence:

@@ -11,8 +11,8 @@ PHONE = "[phone]"
 EMAIL = "[email]"
 
 _SUSPECT = re.compile(r"[0-9@]")
-_RUN = re.compile(r"[0-9](?:(?:[\W_]{0,4}[0-9]){6,}|[0-9]{5,})")
-"""Seven digits or more with up to four signs of any kind between two of them, or six without."""
+_RUN = re.compile(r"[0-9](?:(?:[\W_]{0,6}[0-9]){6,}|[0-9]{5,})")
+"""Seven digits or more with up to six signs of any kind between two of them, or six without."""
 _WORD = re.compile(r"\S+")
 _SPOKEN = re.compile(r"\b[\w.+-]{1,64}\s+at\s+[\w-]{1,64}(?:\s+dot\s+\w{1,64})+", re.IGNORECASE)
 _ID_BYTES = 12
