@@ -196,6 +196,13 @@ ARTIFACT_FAULTS: Final = (
         _lines,
     ),
     Fault(
+        "uncollected-logs",
+        "",
+        "in place of a player's log stands that its collector found none",
+        str,
+        bare=ALWAYS,
+    ),
+    Fault(
         "replay-bomb",
         "zlib|gzip",
         "replays are small, and unpack to four gigabytes",

@@ -6,6 +6,7 @@ replay are made when they are asked for, byte for byte the same.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -164,6 +165,9 @@ async def _made(house: House, episode: Seen, piece: Piece) -> Content:
         return contents.of_bytes(json.dumps(told, sort_keys=True).encode(), piece.media_type)
     if piece.category == "replay":
         return contents.of_bytes(await replay(house, episode), piece.media_type)
+    hostile = house.faults.value("hostile-uploads")
+    if piece.category == "player_artifact" and hostile is not None:
+        return contents.of_bytes(await asyncio.to_thread(payloads.upload, hostile), piece.media_type)
     recorded = await house.records.get(episode.row["id"], lambda: house.workers.record(episode.order))
     return contents.of_bytes(_of_record(house, episode, piece, recorded), piece.media_type)
 
@@ -183,7 +187,7 @@ async def replay(house: House, episode: Seen) -> bytes:
     """An episode's replay, as today's storage keeps it."""
     packing = house.faults.value("replay-bomb")
     if packing is not None:
-        return payloads.replay_bomb(packing)
+        return await asyncio.to_thread(payloads.replay_bomb, packing)
     results = episode.results() or {}
     scored = f"{episode.row['id']}/{results.get('scores')}"  # a fault may count a round's points anew
     return await house.replays.get(scored, lambda: _replay(house, episode, results))
@@ -196,12 +200,12 @@ async def _replay(house: House, episode: Seen, results: dict[str, Any]) -> bytes
 
 def _of_record(house: House, episode: Seen, piece: Piece, recorded: Recorded) -> bytes:
     if piece.category == "player_artifact":
-        kind = house.faults.value("hostile-uploads")
-        own = left_behind.upload(episode, piece.position or 0, recorded)
-        return own if kind is None else payloads.upload(kind)
+        return left_behind.upload(episode, piece.position or 0, recorded)
     text = recorded.game_log if piece.position is None else recorded.seat_logs[piece.position]
     if episode.state is State.FAILED:
         text = _begun(text, GAMES[episode.order.game].gone_at)
+    if piece.position is not None and house.faults.value("uncollected-logs") is not None:
+        return f"no pod logs were captured for player {piece.position}\n".encode()
     if piece.position is not None:
         chatter = house.faults.value("long-logs") or 0
         text = "".join(f"[{'lobby':>6}] waiting, look {look}\n" for look in range(chatter)) + text

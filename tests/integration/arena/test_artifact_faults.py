@@ -10,6 +10,8 @@ import zlib
 import httpx
 import pytest
 
+from pytest_evalharness.episodes.logs import read_log
+
 MANIFEST = "/v2/episode-requests/download-manifest"
 EVERYTHING = ["results", "replay", "events", "error_info", "game_logs", "player_logs", "player_artifact"]
 
@@ -254,6 +256,16 @@ def test_of_long_logs_the_last_lines_are_kept(arena, played, lines, kept):
     assert len(log) == min(10_000, kept + len(own))
     assert log[-len(own) :] == own
     assert (log[0] == "[ lobby] waiting, look 0") is (lines < 10_000)
+
+
+def test_a_collector_can_complain_in_place_of_a_log(arena, played):
+    arena.fault("uncollected-logs")
+
+    (entry, *_) = entries(arena, played, "player_logs")
+
+    told = read_log(fetched(arena, entry).content, "a log")
+    assert (told.text, told.complaint) == ("", "no pod logs were captured for player 0")
+    assert "phase" in fetched(arena, entries(arena, played)[0]).text, "the game's own log is another matter"
 
 
 @pytest.mark.parametrize("packing", ["zlib", "gzip"])

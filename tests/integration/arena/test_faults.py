@@ -35,6 +35,7 @@ def test_the_table_explains_every_fault(arena):
         "slashed-ids",
         "huge-artifacts",
         "long-logs",
+        "uncollected-logs",
         "replay-bomb",
         "hostile-uploads",
         "wedged-seat",
