@@ -1,7 +1,9 @@
 """A real league server for the tests of the plugin, and a project whose evals run against it in a subprocess."""
 
+import importlib
 import json
 import os
+import pkgutil
 import urllib.request
 import xml.etree.ElementTree as ET
 import zlib
@@ -10,10 +12,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-import scipy.special  # before any run in this process: numpy's parts cannot be imported a second time
 import yaml
 
-from pytest_evalharness.league import run as league_run  # likewise: words compare by identity
 from pytest_evalharness.observatory.embedded import EmbeddedServer
 from pytest_evalharness.settings import PAGE_LEAGUE
 
@@ -24,8 +24,37 @@ import pytest
 def test_crew(ab):
     ab.require()
 """
-assert scipy.special
-assert league_run
+PARTS = (
+    "base",
+    "containers",
+    "episodes",
+    "league",
+    "ledger",
+    "net",
+    "observatory",
+    "report",
+    "stats",
+    "verdict",
+)
+"""The packages that a run of comparisons imports."""
+
+
+def import_all_that_a_run_imports():
+    """Import the package, before any run in this process.
+
+    A run in this process forgets on its end what it has imported: numpy's parts cannot be imported a second time, words
+    compare by identity, and to compile and rewrite forty modules anew takes longer than most of the runs. That loading
+    the plugin imports next to nothing is tested in processes of their own.
+    """
+    for name in ("scipy.special", "jinja2", "concurrent.futures.thread"):
+        importlib.import_module(name)
+    for part in PARTS:
+        package = importlib.import_module(f"pytest_evalharness.{part}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+
+
+import_all_that_a_run_imports()
 RESULTS_SCHEMA = jsonschema.Draft202012Validator(
     json.loads((Path(__file__).parents[3] / "docs/reference/results.schema.json").read_text())
 )
@@ -102,9 +131,10 @@ class League:
 
 
 @pytest.fixture(scope="session")
-def running_league(tmp_path_factory):
+def running_league(tmp_path_factory, unmeasured):
     server = EmbeddedServer(tmp_path_factory.mktemp("league"), seed=2026)
-    server.start()
+    with unmeasured():
+        server.start()
     yield League(server)
     server.stop()
 
