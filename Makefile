@@ -8,6 +8,9 @@ INSTALLED := $(VENV)/.installed
 
 .PHONY: demo test lint types check clean
 
+# The tests start Python hundreds of times: where no bytecode is kept, each of them would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 demo: $(INSTALLED)
 	$(BIN)/evalharness demo
 
