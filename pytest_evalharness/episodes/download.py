@@ -20,7 +20,13 @@ from pytest_evalharness.episodes.references import Reference, reference
 from pytest_evalharness.episodes.replays import decoded
 from pytest_evalharness.episodes.routes import Source
 from pytest_evalharness.episodes.transfer import Transfer
-from pytest_evalharness.errors import CredentialsRejected, EvalHarnessError, UsageError
+from pytest_evalharness.errors import (
+    CredentialsRejected,
+    EvalHarnessError,
+    NotTheService,
+    ServerUnreachable,
+    UsageError,
+)
 from pytest_evalharness.observatory.episodes import EpisodeCalls
 from pytest_evalharness.observatory.status import Status
 
@@ -170,8 +176,8 @@ class Download:
 
     def _prepared(self, episodes: Sequence[Reference]) -> list[Reference]:
         over = [one for one in episodes if one.over and one.status.terminal]
+        sealed = self._calls.sealed([one.id for one in over])  # first: then what comes next is final
         self._source.prepare(over, self._wanted.categories)
-        sealed = self._calls.sealed([one.id for one in over])
         return [one.as_sealed() if one.id in sealed else one for one in episodes]
 
     def _gather(self, under_way: dict[Future[Entry], None], down_to: int) -> None:
@@ -240,34 +246,37 @@ class Download:
     def _fetched(self, episode: Reference, entry: Entry, folder: Path, late: Deadline) -> list[Outcome]:
         """The outcomes of all artifacts; what is not there yet is waited for as long as it may be late."""
         outcomes: dict[Artifact, list[Outcome]] = {}
-        missing: dict[Artifact, Offer] = {}
-        categories, pause, last = tuple(self._wanted.categories), _FIRST_PAUSE, False
+        offers = {one.artifact: one for one in self._source.offers(episode, self._wanted.categories)}
+        missing, pause = list(offers), _FIRST_PAUSE
         while True:
-            offers = self._source.offers(episode, categories)
-            for offer in offers:
-                if missing and offer.artifact not in missing:
-                    continue
-                found = self._artifact(offer, episode, entry, folder)
+            for artifact in missing:
+                found = self._artifact(offers[artifact], episode, entry, folder)
                 if found:
-                    outcomes[offer.artifact] = found
-            waiting = {one.artifact: one for one in offers if _open(outcomes.get(one.artifact))}
-            missing = {
-                artifact: one for artifact, one in waiting.items() if not missing or artifact in missing
-            }
-            if not missing or last or not self._worth_waiting(episode, late):
+                    outcomes[artifact] = found
+            missing = [one for one in offers if _open(outcomes.get(one))]
+            if not missing or not self._worth_waiting(episode, late):
                 break
             if self._clock.wait(min(pause, late.remaining), self._stop):
                 break
             pause = min(pause * 2, _LONGEST_PAUSE)
-            categories = tuple({artifact.category for artifact in missing})
-            last = episode.id in self._calls.sealed([episode.id])
-            episode = episode.as_sealed() if last else episode
-            self._source.prepare([episode], categories)
+            try:
+                episode, fresh = self._asked_again(episode, missing)
+            except (ServerUnreachable, NotTheService):
+                break  # what has come is kept, and the rest is pending
+            offers |= {one.artifact: one for one in fresh if one.artifact in offers}
         published = any(one.state is State.OK for found in outcomes.values() for one in found)
-        for artifact, offer in missing.items():
+        for artifact in missing:
             if artifact not in outcomes:
-                outcomes[artifact] = [self._absent(offer, episode, published=published)]
+                outcomes[artifact] = [self._absent(offers[artifact], episode, published=published)]
         return [one for found in outcomes.values() for one in found]
+
+    def _asked_again(self, episode: Reference, missing: Sequence[Artifact]) -> tuple[Reference, list[Offer]]:
+        """The episode as it stands now, and what the server says by now of what was missing."""
+        categories = tuple({artifact.category for artifact in missing})
+        if episode.id in self._calls.sealed([episode.id]):
+            episode = episode.as_sealed()
+        self._source.prepare([episode], categories)
+        return episode, self._source.offers(episode, categories)
 
     def _worth_waiting(self, episode: Reference, late: Deadline) -> bool:
         if episode.sealed or late.expired or not (episode.over and episode.status.terminal):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Collection, Mapping, Sequence
@@ -17,6 +18,7 @@ from pytest_evalharness.episodes.routes import (
     shown,
 )
 from pytest_evalharness.episodes.untrusted import MOST_SEATS
+from pytest_evalharness.errors import NotTheService
 from pytest_evalharness.observatory.episodes import MANIFEST, MOST_IDS, EpisodeCalls, is_request_id
 from pytest_evalharness.observatory.models.sources import ManifestEntry
 
@@ -44,10 +46,11 @@ class ManifestSource(Source):
         self._known: dict[str, dict[Artifact, Offer]] = {}
 
     def prepare(self, episodes: Sequence[Reference], wanted: Collection[Category]) -> None:
-        """Read the manifest of all of them, fifty at a time."""
+        """Read the manifest of all of them, fifty at a time. What cannot be read of it, the routes are asked for."""
         ids = [one.id for one in episodes if is_request_id(one.id)]
         for start in range(0, len(ids), MOST_IDS):
-            self._read(ids[start : start + MOST_IDS], wanted)
+            with contextlib.suppress(NotTheService):
+                self._read(ids[start : start + MOST_IDS], wanted)
 
     def _read(self, ids: Sequence[str], wanted: Collection[Category]) -> None:
         found: dict[str, dict[Artifact, Offer]] = {one: {} for one in ids}
@@ -77,7 +80,10 @@ class ManifestSource(Source):
 
     def renewed(self, episode: Reference, artifact: Artifact) -> Offer | None:
         """Ask the manifest again for this episode."""
-        self._read([episode.id], [artifact.category])
+        try:
+            self._read([episode.id], [artifact.category])
+        except NotTheService:
+            return None
         with self._lock:
             return self._known[episode.id].get(artifact)
 

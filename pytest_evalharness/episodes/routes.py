@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,7 +13,13 @@ from pytest_evalharness.episodes.artifacts import Artifact, Category, Offer, Sta
 from pytest_evalharness.episodes.references import Reference
 from pytest_evalharness.episodes.untrusted import MOST_SEATS, whole
 from pytest_evalharness.errors import CredentialsRejected
-from pytest_evalharness.observatory.calls import segment
+from pytest_evalharness.observatory.artifacts import (
+    JOB_KINDS,
+    episode_path,
+    job_path,
+    job_seat_path,
+    seat_path,
+)
 from pytest_evalharness.observatory.episodes import EpisodeCalls
 from pytest_evalharness.observatory.status import Status
 
@@ -21,6 +27,16 @@ NEVER_PLAYED = "the episode was cancelled before it was played"
 NOT_YOURS = "only the owner of the policy version in this seat may read it"
 _NOT_PLAYED_YET = "the episode has not ended"
 _NO_LOG = "the server lists none for this seat"
+_WHOLE: Mapping[Category, str] = {
+    Category.RESULTS: "results",
+    Category.ERROR_INFO: "error-info",
+    Category.GAME_LOG: "logs",
+}
+"""What belongs to the whole game → its name in today's routes."""
+_OF_SEATS: Mapping[Category, str] = {
+    Category.PLAYER_LOG: "policy-logs",
+    Category.PLAYER_ARTIFACT: "policy-artifact",
+}
 _SEAT_IN_NAME = re.compile(r"(?:^|_)(\d{1,3})(?:\.[a-z]{1,8})?$")
 
 
@@ -61,28 +77,22 @@ class EpisodeRoutes(Source):
         self._calls = calls
 
     def _offers(self, episode: Reference, wanted: Collection[Category]) -> list[Offer]:
-        base = f"/v2/episode-requests/{segment(episode.id)}"
-        words = {
-            Category.RESULTS: "results",
-            Category.ERROR_INFO: "error-info",
-            Category.GAME_LOG: "logs",
-        }
         found = [
-            _at(Artifact(category), f"{base}/artifacts/{word}")
-            for category, word in words.items()
+            _at(Artifact(category), episode_path(episode.id, word))
+            for category, word in _WHOLE.items()
             if category in wanted
         ]
         if Category.REPLAY in wanted:
-            found.append(replay_offer(episode, f"{base}/artifacts/replay"))
+            found.append(replay_offer(episode, episode_path(episode.id, "replay")))
         seats = [one for one in wanted if one.per_seat]
-        return [*found, *(self._seats(episode, base, seats) if seats else ())]
+        return [*found, *(self._seats(episode, seats) if seats else ())]
 
-    def _seats(self, episode: Reference, base: str, wanted: Sequence[Category]) -> Iterator[Offer]:
+    def _seats(self, episode: Reference, wanted: Sequence[Category]) -> Iterator[Offer]:
         listed = self._calls.seats(episode.id)
         if listed is None:  # nobody says which seats may be read: each is asked for
             for seat, version in sorted(episode.seats.items()):
                 for category in wanted:
-                    yield _seat_offer(base, category, seat, version)
+                    yield _seat_offer(episode, category, seat, version)
             return
         known = {one.position: one for one in listed if one.position < MOST_SEATS}
         for seat in sorted({*known, *episode.seats}):
@@ -92,17 +102,16 @@ class EpisodeRoutes(Source):
                 if told is None:
                     yield Offer(artifact, State.DENIED, NOT_YOURS)
                 elif told.has_log if category is Category.PLAYER_LOG else told.has_artifact:
-                    yield _seat_offer(base, category, seat, told.policy_version_id)
+                    yield _seat_offer(episode, category, seat, told.policy_version_id)
                 else:
                     yield Offer(artifact, State.NOT_PRODUCED if episode.sealed else None, _NO_LOG)
 
 
-def _seat_offer(base: str, category: Category, seat: int, version: str | None) -> Offer:
+def _seat_offer(episode: Reference, category: Category, seat: int, version: str | None) -> Offer:
     artifact = Artifact(category, seat)
     if version is None:
         return Offer(artifact, State.NOT_PRODUCED, "no policy sits there")
-    word = "policy-logs" if category is Category.PLAYER_LOG else "policy-artifact"
-    return _at(artifact, f"{base}/{segment(version)}/{word}/{seat}")
+    return _at(artifact, seat_path(episode.id, version, seat, _OF_SEATS[category]))
 
 
 class JobRoutes(Source):
@@ -115,26 +124,20 @@ class JobRoutes(Source):
         if episode.job_id is None:
             state = State.NOT_PRODUCED if episode.over else State.PENDING
             return list(_all(episode, wanted, state, "no job played it"))
-        base = f"/jobs/{segment(episode.job_id)}"
-        words = {
-            Category.RESULTS: "results",
-            Category.ERROR_INFO: "error_info",
-            Category.GAME_LOG: "logs",
-        }
         found = [
-            _at(Artifact(category), f"{base}/artifacts/{word}")
-            for category, word in words.items()
+            _at(Artifact(category), job_path(episode.job_id, JOB_KINDS[word]))
+            for category, word in _WHOLE.items()
             if category in wanted
         ]
         if Category.REPLAY in wanted:
-            found.append(replay_offer(episode, f"{base}/artifacts/replay"))
+            found.append(replay_offer(episode, job_path(episode.job_id, JOB_KINDS["replay"])))
         for category in wanted:
             if category.per_seat:
-                found.extend(self._seats(episode, episode.job_id, base, category))
+                found.extend(self._seats(episode, episode.job_id, category))
         return found
 
-    def _seats(self, episode: Reference, job: str, base: str, category: Category) -> Iterator[Offer]:
-        word = "policy-logs" if category is Category.PLAYER_LOG else "policy-artifact"
+    def _seats(self, episode: Reference, job: str, category: Category) -> Iterator[Offer]:
+        word = _OF_SEATS[category]
         try:
             listed = self._calls.of_job(job, word)
         except CredentialsRejected:
@@ -145,7 +148,7 @@ class JobRoutes(Source):
         for seat in sorted({*known, *episode.seats}):
             artifact = Artifact(category, seat)
             if seat in known:
-                yield _at(artifact, f"{base}/{word}/{seat}")
+                yield _at(artifact, job_seat_path(job, seat, word))
             else:
                 yield Offer(artifact, None, _NO_LOG)
 

@@ -15,8 +15,28 @@ from pytest_evalharness.observatory.calls import MISSING, Asking, Calls, named, 
 from pytest_evalharness.observatory.dialect import Artifacts
 from pytest_evalharness.observatory.models import EpisodeRow
 
-_JOB_KINDS = {"results": "results", "error-info": "error_info"}
+JOB_KINDS = {"results": "results", "error-info": "error_info", "logs": "logs", "replay": "replay"}
 """Today's name → that of a job's artifact."""
+
+
+def episode_path(episode_request_id: str, kind: str) -> str:
+    """Where an artifact of an episode is."""
+    return f"/v2/episode-requests/{segment(episode_request_id)}/artifacts/{kind}"
+
+
+def seat_path(episode_request_id: str, policy_version_id: str, seat: int, kind: str) -> str:
+    """Where what a seat left is; `kind` is `policy-logs` or `policy-artifact`."""
+    return f"/v2/episode-requests/{segment(episode_request_id)}/{segment(policy_version_id)}/{kind}/{seat}"
+
+
+def job_path(job_id: str, kind: str) -> str:
+    """Where an artifact of a job is, by its own name."""
+    return f"/jobs/{segment(job_id)}/artifacts/{kind}"
+
+
+def job_seat_path(job_id: str, seat: int, kind: str) -> str:
+    """Where what a seat left is, of a job; `kind` as with `seat_path`."""
+    return f"/jobs/{segment(job_id)}/{kind}/{seat}"
 
 
 class ArtifactReader:
@@ -96,11 +116,11 @@ class _Routes(ABC):
 class _OfEpisodes(_Routes):
     def whole(self, episode: str, kind: str, ask: Asking) -> str | None:
         del ask
-        return f"/v2/episode-requests/{segment(episode)}/artifacts/{kind}"
+        return episode_path(episode, kind)
 
     def of_seat(self, episode: str, version: str, seat: int, kind: str, ask: Asking) -> str | None:
         del ask
-        return f"/v2/episode-requests/{segment(episode)}/{segment(version)}/{kind}/{seat}"
+        return seat_path(episode, version, seat, kind)
 
 
 class _OfJobs(_Routes):
@@ -115,14 +135,14 @@ class _OfJobs(_Routes):
         self._jobs.update({row.id: row.job_id for row in episodes if row.job_id is not None})
 
     def whole(self, episode: str, kind: str, ask: Asking) -> str | None:
-        word = _JOB_KINDS.get(kind)
+        word = JOB_KINDS.get(kind)
         job = None if word is None else self._job(episode, ask)
-        return None if job is None else f"/jobs/{segment(job)}/artifacts/{word}"
+        return None if job is None or word is None else job_path(job, word)
 
     def of_seat(self, episode: str, version: str, seat: int, kind: str, ask: Asking) -> str | None:
         del version
         job = self._job(episode, ask)
-        return None if job is None else f"/jobs/{segment(job)}/{kind}/{seat}"
+        return None if job is None else job_seat_path(job, seat, kind)
 
     def _job(self, episode: str, ask: Asking) -> str | None:
         """The job that played an episode; None while nobody does."""

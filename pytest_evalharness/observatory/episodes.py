@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_evalharness.errors import UsageError
+from pytest_evalharness.errors import NotTheService, UsageError
 from pytest_evalharness.net import Streams
 from pytest_evalharness.observatory.calls import HIDDEN, MISSING, Asking, Calls, Missing, Rows, named, segment
 from pytest_evalharness.observatory.credentials import Token
@@ -125,7 +126,9 @@ class EpisodeCalls:
 
     def rounds(self, division_id: str) -> Rows[Round]:
         """A division's rounds, the newest first."""
-        ask = self._asking(f"list the rounds of {named(division_id)}", {"division_id": division_id})
+        ask = self._asking(
+            f"list the rounds of {named(division_id)}", {"division_id": division_id}, named_by_user=True
+        )
         return self._calls.pages("/v2/rounds", Round, ask, limit=_PAGE)
 
     def _filtered(self, name: str, value: str, instead: str) -> Rows[SourceRow]:
@@ -139,13 +142,16 @@ class EpisodeCalls:
         return self._list(_BULK, f"the episodes of the {word} {named(value)}", {name: value})
 
     def _list(self, path: str, what: str, params: Mapping[str, str]) -> Rows[SourceRow]:
-        return self._calls.pages(path, SourceRow, self._asking(f"list {what}", params), limit=_PAGE)
+        ask = self._asking(f"list {what}", params, named_by_user=True)
+        return self._calls.pages(path, SourceRow, ask, limit=_PAGE)
 
     # --- single ones
 
     def of_request(self, request_id: str) -> SourceRequest:
         """A request with all its episodes; one that was just made may be answered with 404 for a while."""
-        ask = self._asking(f"read the request {named(request_id)}", {}, late_seconds=LATE_SECONDS)
+        ask = self._asking(
+            f"read the request {named(request_id)}", {}, named_by_user=True, late_seconds=LATE_SECONDS
+        )
         return self._calls.one(f"{REQUESTS}/{segment(request_id)}", SourceRequest, ask)
 
     def row(self, episode_request_id: str) -> SourceRow | None:
@@ -176,7 +182,8 @@ class EpisodeCalls:
             ids = known[start : start + MOST_IDS]
             ask = self._asking("read how episodes stand", {"ids": ids, "view": "progress"})
             pages = self._calls.pages(_BULK, Evidence, ask, limit=_FILES_A_PAGE)
-            found |= {row.id for page in pages for row in page if row.evidence_state == "sealed"}
+            with contextlib.suppress(NotTheService):  # then nobody tells, as by a server without such a call
+                found |= {row.id for page in pages for row in page if row.evidence_state == "sealed"}
         return frozenset(found)
 
     def manifest(
@@ -217,11 +224,16 @@ class EpisodeCalls:
         doing: str,
         params: Mapping[str, Any],
         absent: frozenset[int] = frozenset(),
+        *,
+        named_by_user: bool = False,
         late_seconds: float = 0.0,
     ) -> Asking:
-        missing = (
-            None if absent else Missing(UsageError, "look up the id again: ids of leagues and rounds change")
-        )
+        missing = Missing(UsageError, "look up the id again: ids of leagues and rounds change")
         return Asking(
-            doing, NOT_DONE, params=params, absent=absent, missing=missing, late_seconds=late_seconds
+            doing,
+            NOT_DONE,
+            params=params,
+            absent=absent,
+            missing=missing if named_by_user else None,
+            late_seconds=late_seconds,
         )
