@@ -128,6 +128,20 @@ SETTINGS: tuple[Setting, ...] = (
         "`embedded`, or the root URL of a league's API (…/api)",
         metavar="embedded|URL",
     ),
+    Setting(
+        "evidence",
+        values.text,
+        None,
+        "the logged calls on which decision engines are judged: a set's id, a file, vol:PATH or sim:WORLD",
+        metavar="SET",
+    ),
+    Setting(
+        "synthetic",
+        values.yes,
+        default=False,
+        help="judge decision engines on made-up calls too: simulated episodes, generated logs",
+        kind=Kind.SWITCH,
+    ),
     Setting("home", values.text, ".evalharness", "the folder of the ledger and of every run", metavar="DIR"),
     Setting(
         "num",

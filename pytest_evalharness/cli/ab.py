@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED, ab_bisect, ab_judge
-from pytest_evalharness.cli.ab_flags import DEFAULTS, FLAGS, GROUPS, add, again, spelt
+from pytest_evalharness.cli.ab_flags import DEFAULTS, FLAGS, GROUPS, METRIC, add, again, metric_of, spelt
 from pytest_evalharness.cli.home import found, resolved
 from pytest_evalharness.errors import EvalHarnessError, UsageError
 from pytest_evalharness.settings import unknown_variables
@@ -46,6 +46,8 @@ def add_to(commands: Any) -> None:
         group = ab.add_argument_group(title)
         for flag in flags:
             add(group, flag)
+        if any(flag.key == "claim" for flag in flags):
+            group.add_argument("--metric", metavar="METRIC", help=METRIC)
     told = ab.add_argument_group("what is told")
     told.add_argument(
         "--json", action="store_true", help="print the run's results.json; progress goes to stderr"
@@ -100,7 +102,7 @@ def _ask(parsed: argparse.Namespace) -> int:
     end.install()
     try:
         if parsed.judge_requests is None:
-            plan = single.plan_of(settings, session.identity, session.games.of)
+            plan = single.plan_of(settings, session.identity, session.games.of, metric=metric_of(parsed))
         else:
             plan = ab_judge.plan_of(session, parsed)
         name = single.case_name(plan)
@@ -126,7 +128,7 @@ def _preview(session: LeagueSession, name: str, plan: ComparisonPlan, parsed: ar
     league = session.league
     planned = league.preview(name)
     lines = list(preview.lines(plan, planned, league.budgets(plan), claims=league.family.size()))
-    notices = [spelt(printable(text, _WIDE)) for text in session.all_notices]
+    notices = [spelt(printable(text, _WIDE)) for text in session.notices_for(())]
     if parsed.json:
         told = {
             "dry_run": True, "embedded": session.embedded, "exit_code": 0, "lines": lines, "notices": notices,
@@ -152,6 +154,7 @@ def _play(session: LeagueSession, name: str, plan: ComparisonPlan, parsed: argpa
     """
     from pytest_evalharness.base.files import readable_json
     from pytest_evalharness.league import single
+    from pytest_evalharness.report import step_files
     from pytest_evalharness.report.model import SETTLED
 
     shown = _Progress(session, parsed.quiet)
@@ -167,6 +170,10 @@ def _play(session: LeagueSession, name: str, plan: ComparisonPlan, parsed: argpa
     cases = () if concluded is None else (concluded.case,)
     report = session.report(code, cases, still_running=() if code in SETTLED else shown.still_running())
     files = _written(session, report)
+    for line in step_files.write(
+        report, folder=session.folder, resume=again(parsed), environ=os.environ if _in_a_workflow() else {}
+    ):
+        shown.say(line.removeprefix("evalharness: "))
     if parsed.json:
         print(readable_json(report.to_json()), end="")
         shown.say(files)
@@ -179,6 +186,10 @@ def _play(session: LeagueSession, name: str, plan: ComparisonPlan, parsed: argpa
             file=sys.stderr,
         )
     return code
+
+
+def _in_a_workflow() -> bool:
+    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def _told(report: Report, concluded: Concluded | None) -> Iterator[str]:
@@ -257,6 +268,7 @@ def _explain(parsed: argparse.Namespace) -> int:
     from pytest_evalharness.report.model import SCOPE
 
     others = [flag.option for flag in FLAGS if getattr(parsed, flag.key) is not None and flag.key != "home"]
+    others += ["--metric"] if parsed.metric is not None else []
     if others:
         raise UsageError(
             f"--explain reads a run and takes --home and --json beside it, not {others[0]}",
@@ -266,7 +278,7 @@ def _explain(parsed: argparse.Namespace) -> int:
     told = explaining.reported(home_of(parsed) / "runs" / parsed.explain)
     if not told:
         parsed.run_id = parsed.explain
-        with found(parsed) as (ledger, record):
+        with found(parsed, reading=True) as (ledger, record):
             told = explaining.kept(ledger, record)
     if parsed.json:
         rows = [{"case": name, **check.to_json()} for name, check in told]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pytest_evalharness.report.model import CaseReport, Report
     from pytest_evalharness.verdict.claim import Declaration
 
+NO_SERVER = "no league"
+"""In place of a server, in the report of a run that plays on none."""
 AA_NOTICE = "this is an A/A run (--eval-aa): it tests the harness and judges no edit; a pass means that no difference was told"
 
 
@@ -81,13 +83,12 @@ class LeagueSession:
         if text not in self.notices:
             self.notices.append(text)
 
-    @property
-    def all_notices(self) -> tuple[str, ...]:
-        """What a reader of any report must know beside the verdicts."""
+    def notices_for(self, cases: Sequence[CaseReport]) -> tuple[str, ...]:
+        """What a reader of a report of these cases must know beside the verdicts."""
         told = list(self.notices)
         if self.settings["aa"]:
             told.append(AA_NOTICE)
-        if self.embedded:
+        if self.embedded and _play(cases):
             seed = self.settings["arena_seed"]
             told.append(f"the field is the embedded league (seed {seed}): real games, invented players")
         return tuple(told)
@@ -98,6 +99,14 @@ class LeagueSession:
     def embedded(self) -> bool:
         """Whether the run plays on the embedded league."""
         return bool(self.settings["server"] == EMBEDDED)
+
+    def place_of(self, cases: Sequence[CaseReport]) -> str:
+        """How a report of these cases names the server; decision engines play on none and need none.
+
+        Raises:
+            UsageError: something else ran, and no server was named.
+        """
+        return self.identity if _play(cases) else NO_SERVER
 
     @property
     def identity(self) -> str:
@@ -352,13 +361,13 @@ class LeagueSession:
 
         return Report(
             run_id=self.run_id,
-            server=self.identity,
+            server=self.place_of(cases),
             finished_at=iso(self.clock.now()),
             exit_code=exit_code,
             cases=tuple(cases),
             missing=tuple(missing),
             unfinished=tuple(unfinished),
-            notices=self.all_notices,
+            notices=self.notices_for(cases),
             still_running=tuple(still_running),
             settings=self.settings.as_plain(),
             service=self.service,
@@ -411,3 +420,10 @@ def _make(folder: Path) -> None:
             not_done="nothing was submitted",
             next_step="--eval-home DIR with a folder on a local disk that you may write to",
         ) from None
+
+
+def _play(cases: Sequence[CaseReport]) -> bool:
+    """Whether any of the cases plays on a league; where none reported, they may have."""
+    from pytest_evalharness.report.model import LEAGUE
+
+    return not cases or any(case.kind == LEAGUE for case in cases)

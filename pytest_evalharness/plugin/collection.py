@@ -10,7 +10,8 @@ import pytest
 
 from pytest_evalharness.errors import EvalHarnessError, UsageError
 from pytest_evalharness.plugin import together
-from pytest_evalharness.plugin.kinds import KINDS
+from pytest_evalharness.plugin.engine_marks import engine_plan_of
+from pytest_evalharness.plugin.kinds import KINDS, VALIDATORS
 from pytest_evalharness.plugin.marks import MARK_HELP, UMBRELLA, mark_of, require_one_kind
 from pytest_evalharness.plugin.session import EvalSession, is_worker, session_of
 from pytest_evalharness.settings import unknown_variables
@@ -38,7 +39,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(UMBRELLA)
         try:
             require_one_kind(item)
-            KINDS[mark.name].validate(mark, item.nodeid)
+            VALIDATORS[mark.name](mark, item.nodeid)
         except UsageError as error:
             _refuse(config, items, error)
             return
@@ -73,27 +74,31 @@ def only_looks(config: pytest.Config) -> bool:
 
 
 def make_plans(run: EvalSession, cases: Sequence[pytest.Item]) -> None:
-    """Every selected case's plan, in the order of collection.
+    """Every selected case's plan, in the order of collection. Only cases that play on a league need a server.
 
     A league beside the usual one is asked which game it plays. Whoever cannot be asked has no plan, and its case says why.
 
     Raises:
         UsageError: a value is wrong, a name or the server is missing.
     """
-    identity = run.identity
     for item in cases:
         mark = mark_of(item)
         assert mark is not None
-        try:
-            plan, overridden = KINDS[mark.name].plan(
-                item.nodeid, mark.kwargs, run.settings, identity, run.games.of
-            )
-        except UsageError:
-            raise
-        except EvalHarnessError as problem:
-            run.unplanned[item.nodeid] = problem
-            continue
-        run.plans[item.nodeid] = plan
+        if mark.name in KINDS:
+            kind = KINDS[mark.name]
+            try:
+                plan, overridden = kind.plan(
+                    item.nodeid, mark.kwargs, run.settings, run.identity, run.games.of
+                )
+            except UsageError:
+                raise
+            except EvalHarnessError as problem:
+                run.unplanned[item.nodeid] = problem
+                continue
+            run.plans[item.nodeid] = plan
+        else:
+            engine_plan, overridden = engine_plan_of(item.nodeid, mark.kwargs, run.settings)
+            run.engine_plans[item.nodeid] = engine_plan
         run.notices += [line for line in overridden if line not in run.notices]
     run.notices += unknown_variables(os.environ)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import EvalHarnessError, UsageError
 from pytest_evalharness.plugin.collection import only_looks
 from pytest_evalharness.plugin.options import settings_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _UNRESOLVED = pytest.StashKey[int]()
 EXIT_UNRESOLVED = 11
+_WIDE = 1000
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -60,19 +62,21 @@ def _nothing_planned(config: pytest.Config) -> bool | None:
         return None
     _write(
         config,
-        "dry run: no selected case carries a league mark; cases that use compare make their plan while they run",
+        "dry run: no selected case carries the mark of an eval; cases that use compare make their plan while they run",
     )
     return True
 
 
 def preview(config: pytest.Config, run: EvalSession) -> int:
     """Print every case's plan; returns how many could not be resolved."""
-    unresolved, told = 0, list(run.all_notices)
+    unresolved, told = 0, list(run.notices_for(()) if run.plans or run.unplanned else run.notices)
     for nodeid, error in run.unplanned.items():
         unresolved += 1
         _write(config, f"{nodeid}:", bold=True)
         for line in str(error).splitlines():
             _write(config, f"  {line}", red=True)
+    for nodeid in run.engine_plans:
+        unresolved += not _engines_told(config, run, nodeid)
     for nodeid, plan in run.plans.items():
         _write(config, f"{nodeid}:", bold=True)
         try:
@@ -88,11 +92,32 @@ def preview(config: pytest.Config, run: EvalSession) -> int:
         told += [note for note in notes if note not in told]
     for notice in told:
         _write(config, f"note: {notice}")
+    planned = len(run.plans) + len(run.engine_plans) + len(run.unplanned)
     _write(
         config,
-        f"dry run: {len(run.plans) + len(run.unplanned)} cases planned, {unresolved} unresolved; nothing was posted, no case ran",
+        f"dry run: {planned} cases planned, {unresolved} unresolved; nothing was posted, no case ran",
     )
     return unresolved
+
+
+def _engines_told(config: pytest.Config, run: EvalSession, nodeid: str) -> bool:
+    """Print what an engine case would fit and score; whether all that it names is there."""
+    _write(config, f"{nodeid}:", bold=True)
+    try:
+        prepared = run.prepared(nodeid)
+    except EvalHarnessError as error:
+        for line in str(error).splitlines():
+            _write(config, f"  {line}", red=True)
+        return False
+    told, summary = prepared.plan, prepared.evidence.summary()
+    names = [*(engine.name for engine in prepared.engines), *prepared.tables]
+    for line in (
+        f"evidence   {told.evidence}: {summary['episodes']:,} calls, {summary['transitions']:,} turns",
+        f"engines    {', '.join(names)}",
+        f"bootstrap  {told.bootstrap:,} resamples, seed {told.seed}",
+    ):
+        _write(config, f"  {printable(line, _WIDE)}")
+    return True
 
 
 def _planned(run: EvalSession, nodeid: str, plan: ComparisonPlan | PoolPlan) -> Iterator[str]:

@@ -10,12 +10,14 @@ import pytest
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.plugin import progress, signals
 from pytest_evalharness.plugin.collection import only_looks
-from pytest_evalharness.plugin.kinds import KINDS
-from pytest_evalharness.plugin.marks import LEAGUE_AB, LEAGUE_POOL, mark_of
-from pytest_evalharness.plugin.records import SINGLE_ARM, remember, results_of
+from pytest_evalharness.plugin.kinds import FIXTURES
+from pytest_evalharness.plugin.marks import ENGINE_BENCHMARK, LEAGUE_AB, LEAGUE_POOL, mark_of
+from pytest_evalharness.plugin.records import SINGLE_ARM, remember, remember_benchmark, results_of
 from pytest_evalharness.plugin.session import EvalSession, session_of
 
 if TYPE_CHECKING:
+    from pytest_evalharness.engines.evidence.document import Evidence
+    from pytest_evalharness.engines.judged import EngineResult
     from pytest_evalharness.league.layouts import ArmRequest
     from pytest_evalharness.league.plan import ComparisonPlan
     from pytest_evalharness.league.pool_plan import PoolPlan
@@ -66,6 +68,38 @@ def pool(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> PoolRe
     remember(request.node, result)
     result.require_trust()
     return result
+
+
+@pytest.fixture
+def engine_report(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> EngineResult:
+    """The marked case's engine benchmark, made once for all cases, workers and later runs that ask the same.
+
+    Raises:
+        EvalHarnessError: the evidence or an engine is not what it should be, or its calls are made up.
+    """
+    _engines_asked(request, evalharness_run, "engine_report")
+    result = evalharness_run.benchmark(request.node.nodeid)
+    remember_benchmark(request.node, result)
+    return result
+
+
+@pytest.fixture
+def evidence(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Evidence:
+    """The marked case's evidence of logged calls.
+
+    Raises:
+        EvalHarnessError: there is none, or it cannot be read.
+    """
+    _engines_asked(request, evalharness_run, "evidence")
+    return evalharness_run.prepared(request.node.nodeid).evidence
+
+
+def _engines_asked(request: pytest.FixtureRequest, run: EvalSession, fixture: str) -> None:
+    if request.node.nodeid in run.engine_plans:
+        return
+    if only_looks(request.config):
+        pytest.skip("nothing is fitted here: the first case that asks would do it")
+    raise _without(request, fixture, ENGINE_BENCHMARK)
 
 
 @pytest.fixture(scope="session")
@@ -119,7 +153,7 @@ def _planned(request: pytest.FixtureRequest, run: EvalSession) -> ComparisonPlan
 def _without(request: pytest.FixtureRequest, fixture: str, mark: str) -> UsageError:
     """What a fixture says to a case without its mark."""
     has = mark_of(request.node)
-    fits = next((kind.fixture for name, kind in KINDS.items() if has is not None and name == has.name), None)
+    fits = FIXTURES.get(has.name) if has is not None else None
     other = f", which is marked {has.name}" if has is not None else ""
     return UsageError(
         f"the {fixture} fixture needs @pytest.mark.{mark}(...) on {request.node.nodeid}{other}",

@@ -39,7 +39,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             _strip(case)
     if wanted == "none":
         return
-    head = {"run": run.run_id, "server": run.identity, "exit_code": int(session.exitstatus)}
+    head = {"run": run.run_id, "server": run.place_of(cases), "exit_code": int(session.exitstatus)}
     for name, value in suite_properties(head, cases, missing=tally.missing, unfinished=tally.unfinished):
         xml.add_global_property(name, value)
 

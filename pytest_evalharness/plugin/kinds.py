@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pytest
 
-from pytest_evalharness.plugin.marks import LEAGUE_AB, LEAGUE_POOL, declaration_of, plan_of, validate
+from pytest_evalharness.plugin.marks import (
+    ENGINE_BENCHMARK,
+    LEAGUE_AB,
+    LEAGUE_POOL,
+    declaration_of,
+    plan_of,
+    validate,
+)
 from pytest_evalharness.plugin.pool_marks import pool_declaration_of, pool_plan_of, validate_pool
 from pytest_evalharness.settings import Settings
 
@@ -41,4 +48,16 @@ KINDS: Mapping[str, Kind] = {
     LEAGUE_AB: Kind(validate, plan_of, declaration_of, "ab"),
     LEAGUE_POOL: Kind(validate_pool, pool_plan_of, pool_declaration_of, "pool"),
 }
-"""By the mark's name."""
+"""The kinds that play on a league, by the mark's name."""
+
+VALIDATORS: Mapping[str, Callable[[pytest.Mark, str], None]] = {
+    **{name: kind.validate for name, kind in KINDS.items()},
+    ENGINE_BENCHMARK: validate,
+}
+"""What checks a mark's words at collection, by its name."""
+
+FIXTURES: Mapping[str, str] = {
+    **{name: kind.fixture for name, kind in KINDS.items()},
+    ENGINE_BENCHMARK: "engine_report",
+}
+"""What gives a case its result, by the mark's name."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LEAGUE_AB = "league_ab"
 LEAGUE_POOL = "league_pool"
+ENGINE_BENCHMARK = "engine_benchmark"
 CONFIGS = "configs"
 UMBRELLA = "eval"
 _KEYWORDS = (
@@ -26,9 +27,11 @@ _KEYWORDS = (
     "candidate_seats", "baseline_seats", "league", "division", "opponents", "top_n", "backend", "config",
     "win", "seats", "teams", "side",
 )  # fmt: skip
+_OF_ENGINES = ("evidence", "engines", "file", "own", "tables", "params", "bootstrap", "seed", "margin")
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
     LEAGUE_AB: _KEYWORDS,
     LEAGUE_POOL: (CONFIGS, "effects", *_KEYWORDS),
+    ENGINE_BENCHMARK: _OF_ENGINES,
 }
 """Mark → its keywords. A case has one of these marks."""
 DECLARED_BY_CASE = ("alpha", "pairing", "looks", "spending", "metric", "secondary", "missing", "effects")
@@ -41,12 +44,13 @@ _COMMAND_LINE_WINS = {
 MARK_HELP = (
     f"{LEAGUE_AB}(role='crew', episodes=30, claim='better', …): a candidate-against-baseline comparison",
     f"{LEAGUE_POOL}(configs=[{{'role': 'crew'}}, {{'role': 'imposter'}}], …): several comparisons, judged as one",
+    f"{ENGINE_BENCHMARK}(evidence='calls.json', engines='all', …): decision engines, judged on logged calls",
     f"{UMBRELLA}: every evaluation case has it, so `-m eval` selects them",
 )
 
 
 def mark_of(item: pytest.Item) -> pytest.Mark | None:
-    """The nearest league mark of an item, if it has one."""
+    """The nearest mark that makes an item an eval case, if it has one."""
     return next((mark for mark in item.iter_markers() if mark.name in KEYWORDS), None)
 
 

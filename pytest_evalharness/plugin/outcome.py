@@ -6,6 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from _pytest._code.code import ExceptionChainRepr, ReprEntry
@@ -19,14 +20,19 @@ from pytest_evalharness.errors import (
     Untrustworthy,
     UsageError,
 )
-from pytest_evalharness.plugin.kinds import KINDS
-from pytest_evalharness.plugin.marks import mark_of
-from pytest_evalharness.plugin.records import results_of
+from pytest_evalharness.plugin.kinds import FIXTURES
+from pytest_evalharness.plugin.marks import ENGINE_BENCHMARK, mark_of
+from pytest_evalharness.plugin.records import benchmark_of, results_of
 from pytest_evalharness.plugin.session import existing_session, is_worker, plain, session_of
+
+if TYPE_CHECKING:
+    from pytest_evalharness.engines.judged import EngineResult
 
 PREFIX = "evalharness."
 OUTCOME = PREFIX + "outcome"
+KIND = PREFIX + "kind"
 RESULTS = "evalharness_results"
+ENGINES = "evalharness_engines"
 INCONCLUSIVE = "inconclusive"
 UNTRUSTWORTHY = "untrustworthy"
 NOT_RUN = "not_run"
@@ -138,8 +144,9 @@ def _ours(path: str) -> bool:
 
 def _demand_judgement(item: pytest.Item, report: pytest.TestReport) -> None:
     """A case that carries a claim and never looked at the evidence has judged nothing: that is no pass."""
-    results = results_of(item)
-    if results and all(result.consumed for result in results):
+    results, benchmark = results_of(item), benchmark_of(item)
+    looked = [*(result.consumed for result in results), *([benchmark.consumed] if benchmark else [])]
+    if looked and all(looked):
         return
     error = NothingJudged(
         f"nothing was judged: {item.nodeid} carries a claim and passed without looking at its evidence",
@@ -153,7 +160,7 @@ def _demand_judgement(item: pytest.Item, report: pytest.TestReport) -> None:
 
 def _fixture(item: pytest.Item) -> str:
     mark = mark_of(item)
-    return "ab" if mark is None else KINDS[mark.name].fixture
+    return "ab" if mark is None else FIXTURES[mark.name]
 
 
 def put(item: pytest.Item, report: pytest.TestReport, name: str, value: object) -> None:
@@ -168,6 +175,10 @@ def put(item: pytest.Item, report: pytest.TestReport, name: str, value: object) 
 
 def attach(item: pytest.Item, report: pytest.TestReport) -> None:
     """Attach what the case found to its report: properties for JUnit, the whole record for our own files."""
+    mark = mark_of(item)
+    if mark is not None and mark.name == ENGINE_BENCHMARK:
+        attach_engines(item, report, benchmark_of(item))
+        return
     results = results_of(item)
     try:
         told = [result.to_json() for result in results]
@@ -188,6 +199,19 @@ def attach(item: pytest.Item, report: pytest.TestReport) -> None:
         put(item, report, name, value)
     # An extra attribute of exact strings crosses from a worker like any other field of the report.
     vars(report)[RESULTS] = json.dumps(told)
+
+
+def attach_engines(item: pytest.Item, report: pytest.TestReport, benchmark: EngineResult | None) -> None:
+    """Attach the engines that a case looked at: properties of the last for JUnit, all of them for our own files."""
+    import json
+
+    from pytest_evalharness.report.engines import properties
+
+    told = benchmark.to_json() if benchmark is not None else []
+    run = session_of(item.config)
+    for name, value in properties(told[-1] if told else None, run.run_id):
+        put(item, report, name, value)
+    vars(report)[ENGINES] = json.dumps(told)
 
 
 def outcome_of(report: pytest.TestReport) -> str:

@@ -9,6 +9,7 @@ import pytest
 from pytest_evalharness.plugin.session import session_of
 
 if TYPE_CHECKING:
+    from pytest_evalharness.engines.judged import EngineResult
     from pytest_evalharness.league.pool_result import PoolResult
     from pytest_evalharness.league.result import ABResult
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 SINGLE_ARM = "evalharness.single_arm"
 """The property of a case that played an arm by itself: the arm's numbers in one line."""
 RESULT = pytest.StashKey["list[Result]"]()
+BENCHMARK = pytest.StashKey["EngineResult"]()
 
 
 def remember(item: pytest.Item, result: Result) -> None:
@@ -25,6 +27,16 @@ def remember(item: pytest.Item, result: Result) -> None:
     results[:] = [known for known in results if known.plan != result.plan]
     results.append(result)
     session_of(item.config).found.append(result)
+
+
+def remember_benchmark(item: pytest.Item, result: EngineResult) -> None:
+    """Keep a case's engine benchmark for its report."""
+    item.stash[BENCHMARK] = result
+
+
+def benchmark_of(item: pytest.Item) -> EngineResult | None:
+    """The case's engine benchmark, if it had one."""
+    return item.stash.get(BENCHMARK, None)
 
 
 def results_of(item: pytest.Item) -> list[Result]:

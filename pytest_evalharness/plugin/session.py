@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,9 @@ from pytest_evalharness.league.session import LeagueSession
 from pytest_evalharness.plugin.options import settings_of
 
 if TYPE_CHECKING:
+    from pytest_evalharness.engines.judged import EngineResult
+    from pytest_evalharness.engines.plan import EnginePlan
+    from pytest_evalharness.engines.running import Prepared
     from pytest_evalharness.league.pool_result import PoolResult
     from pytest_evalharness.league.result import ABResult
 
@@ -22,6 +26,7 @@ class EvalSession(LeagueSession):
 
     Attributes:
         found: what the case that runs now has found.
+        engine_plans: the selected cases on decision engines, and what they ask.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -36,6 +41,41 @@ class EvalSession(LeagueSession):
         )
         self.config = config
         self.found: list[ABResult | PoolResult] = []
+        self.engine_plans: dict[str, EnginePlan] = {}
+        self._prepared: dict[str, Prepared] = {}
+
+    def benchmark(self, nodeid: str) -> EngineResult:
+        """A case's engine benchmark; the first that asks has it made, all others, later runs included, read it.
+
+        Raises:
+            EvalHarnessError: the evidence or an engine is not what it should be, or calls are made up and nobody asked for it.
+        """
+        from pytest_evalharness.engines.judged import EngineResult, made_up, refuse_synthetic
+
+        plan = self.engine_plans[nodeid]
+        prepared = self.prepared(nodeid)
+        told = prepared.evidence.document
+        refuse_synthetic(
+            plan.evidence, made_up(told.kind, told.synthetic), allowed=self.settings["synthetic"]
+        )
+        report = prepared.run_once(self.ledger, self.clock)
+        for notice in report.notices:
+            self.notice(f"{plan.evidence}: {notice}")
+        return EngineResult(plan, report)
+
+    def prepared(self, nodeid: str) -> Prepared:
+        """A case's evidence and engines, read once a process.
+
+        Raises:
+            EvalHarnessError: one of them is not what it should be.
+        """
+        from pytest_evalharness.engines.running import Places, Prepared
+
+        plan = self.engine_plans[nodeid]
+        key = json.dumps(plan.to_json(), sort_keys=True, default=str)
+        if key not in self._prepared:
+            self._prepared[key] = Prepared(plan, Places(data=self.home / "data", base=self.config.rootpath))
+        return self._prepared[key]
 
     def begin_case(self) -> None:
         """Another case begins: what earlier ones found explains nothing in it."""

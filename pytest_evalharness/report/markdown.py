@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import markdown
-from pytest_evalharness.report import success, units
-from pytest_evalharness.report.model import MANY, SCOPE, CaseReport, Report, remarks, unfinished_told
+from pytest_evalharness.report import engines, success, units
+from pytest_evalharness.report.model import LEAGUE, MANY, SCOPE, CaseReport, Report, remarks, unfinished_told
 from pytest_evalharness.report.success import SuccessCheck
 from pytest_evalharness.verdict.figures import amount
 
@@ -31,7 +31,10 @@ def render(report: Report) -> str:
     ]
     for case in report.cases:
         out += _rows(case)
-    out += ["", f"Each difference is {SCOPE}.", ""]
+    if any(case.kind == LEAGUE for case in report.cases):
+        out += ["", f"Each difference is {SCOPE}."]
+    caveats = {str(one["caveat"]) for case in report.cases for one in case.engines}
+    out += ["", *(line for caveat in sorted(caveats) for line in (markdown(caveat, _WIDE * MANY), ""))]
     for case in report.cases:
         told = [remark for result in case.results for remark in remarks(result)]
         out += [f"- {markdown(case.nodeid, _WIDE)}: {markdown(remark, _WIDE)}" for remark in told]
@@ -59,9 +62,10 @@ def _success(case: CaseReport, check: SuccessCheck) -> list[str]:
 def _rows(case: CaseReport) -> list[str]:
     mark = _MARKS.get(case.outcome, "⛔")
     name = markdown(case.nodeid, _WIDE)
-    if not case.results:
+    if not case.results and not case.engines:
         return [f"| {mark} | {name} | | {case.outcome} | | | | |"]
-    return [
+    told = [f"| {mark} | {name} | {engines.cells(one)} |" for one in case.engines]
+    return told + [
         row
         for result in case.results
         for row in (f"| {mark} | {name} | {_cells(result['judgement'])} |", *_strata(result["judgement"]))

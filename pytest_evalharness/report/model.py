@@ -17,6 +17,7 @@ MANY = 4
 SCOPE = "the effect in this field, not a league rank; champion is a membership label, not a winner"
 """What every report says of its differences."""
 NOT_RUN = "not run: no credentials (a pull request from a fork has no secrets)"
+LEAGUE = "league"
 INTERRUPTED = 2
 CANNOT_TELL = 10
 UNTRUSTWORTHY = 11
@@ -46,12 +47,16 @@ class CaseReport:
         outcome: `passed`, `failed`, `inconclusive`, `untrustworthy`, `not_run`, `skipped` or `error`.
         message: what was said where it did not pass; may hold text from outside.
         results: the comparisons it made, as plain data (`ABResult.to_json`).
+        kind: what it judged: games of a league, or an engine benchmark.
+        engines: the decision engines that it looked at, as plain data (`EngineResult.to_json`).
     """
 
     nodeid: str
     outcome: str
     message: str
     results: tuple[Mapping[str, Any], ...]
+    engines: tuple[Mapping[str, Any], ...] = ()
+    kind: str = LEAGUE
 
     @property
     def headlines(self) -> list[str]:
@@ -59,7 +64,7 @@ class CaseReport:
         believed = all(result["judgement"]["verdict"] != "untrustworthy" for result in self.results)
         if self.outcome == "untrustworthy" and self.message and believed:
             return [self.message.partition("\n")[0]]  # the case itself is at fault, whatever was measured
-        told = [str(result["headline"]) for result in self.results]
+        told = [str(result["headline"]) for result in (*self.results, *self.engines)]
         return told or [self.message.partition("\n")[0]]
 
 
@@ -136,7 +141,14 @@ class Report:
         if data["schema"] != SCHEMA:
             raise ValueError(f"its schema is {data['schema']!r}, this release reads {SCHEMA}")
         cases = tuple(
-            CaseReport(case["nodeid"], case["outcome"], case["message"], tuple(case["results"]))
+            CaseReport(
+                case["nodeid"],
+                case["outcome"],
+                case["message"],
+                tuple(case["results"]),
+                tuple(case.get("engines", ())),
+                case.get("kind", LEAGUE),
+            )
             for case in data["cases"]
         )
         return cls(
@@ -192,6 +204,7 @@ def _case_json(case: CaseReport) -> dict[str, Any]:
     return {
         **asdict(case),
         "results": [dict(result) for result in case.results],
+        "engines": [dict(told) for told in case.engines],
         "success_check": [check.to_json() for check in success.of_case(case)],
     }
 

@@ -5,11 +5,11 @@ All text from outside is one harmless line here. That it cannot become markup is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report import builds, checks, plot, pool_page, rows, success, units
+from pytest_evalharness.report import builds, checks, engines, plot, pool_page, rows, success, units
 from pytest_evalharness.report import sentences as say
 from pytest_evalharness.report.model import SCOPE, CaseReport, Report, counts, remarks
 from pytest_evalharness.report.page_view import ArmView, CaseView, ComparisonView, Page
@@ -81,10 +81,19 @@ def _case(number: int, case: CaseReport, tables: list[dict[str, Any]], words: ro
         nodeid=printable(case.nodeid, _WIDE),
         outcome=case.outcome,
         symbol=_OUTCOMES.get(case.outcome, "!"),
-        message=tuple(printable(line, 2 * _WIDE) for line in case.message.splitlines()[:_MOST_LINES]),
+        message=tuple(
+            printable(line, 2 * _WIDE)
+            for line in [*case.message.splitlines()[:_MOST_LINES], *_engine_lines(case)]
+        ),
         comparisons=tuple(comparisons),
         success=success.of_case(case) if not case.results else (),
     )
+
+
+def _engine_lines(case: CaseReport) -> Iterator[str]:
+    for told in case.engines:
+        yield str(told["headline"])
+        yield from engines.lines(told)
 
 
 def comparison(result: Mapping[str, Any], place: int, *, shown: bool = True) -> ComparisonView:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.report import checks, units
-from pytest_evalharness.report.model import CaseReport, requests_told
+from pytest_evalharness.report.model import LEAGUE, CaseReport, requests_told
 from pytest_evalharness.report.rows import SIDES
 from pytest_evalharness.report.sentences import NAME
 
@@ -93,7 +93,7 @@ def of_case(case: CaseReport) -> tuple[SuccessCheck, ...]:
     """The check of every comparison that a case made; of one that could not be had, what is known all the same."""
     if case.results:
         return tuple(of_result(result) for result in case.results)
-    if case.outcome in {_UNTRUSTWORTHY, "not_run", "error"}:
+    if case.kind == LEAGUE and case.outcome in {_UNTRUSTWORTHY, "not_run", "error"}:
         return (of_failure(case.message),)
     return ()
 

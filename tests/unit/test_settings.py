@@ -24,6 +24,8 @@ SAMPLES = {
         ("embedded", "https://a.example/api", "http://127.0.0.1:1/api"),
         ("", "https://me:s3cret@host/api", "http://s3cret@host"),
     ),
+    "evidence": (("calls.json", "vol:rl/acme/x.json", "sim:acme"), ("",)),
+    "synthetic": ((True, "yes", "on"), ("maybe", "2")),
     "home": (("here", "/there", ".x"), ("",)),
     "num": (("1", "100", "8"), ("0", "101", "-5", "8.0", "many", "", "1e2", "٣x")),
     "ticks": (("1", "1000", "99999"), ("0", "-1", "long", "")),
