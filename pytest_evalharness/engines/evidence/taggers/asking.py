@@ -209,17 +209,32 @@ def in_order(
         parallel: calls at one time.
         on_failure: ends the waits of the calls under way, when one has failed or nobody wants the rest.
     """
+    first: list[BaseException] = []
+    lock = threading.Lock()
+
+    def guarded(item: _T) -> _R:
+        try:
+            return work(item)
+        except BaseException as problem:
+            # The others need not be waited for, and what they say when they are stopped is not the reason.
+            with lock:
+                first.append(problem)
+            on_failure()
+            raise
+
     with ThreadPoolExecutor(parallel, thread_name_prefix="tagger") as pool:
         pending: deque[Future[_R]] = deque()
         try:
             for item in items:
-                pending.append(pool.submit(work, item))
+                pending.append(pool.submit(guarded, item))
                 if len(pending) >= 2 * parallel:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
-        except BaseException:
+        except BaseException as problem:
             on_failure()
             for one in pending:
                 one.cancel()
+            if first and problem is not first[0] and isinstance(problem, Exception):
+                raise first[0] from None
             raise

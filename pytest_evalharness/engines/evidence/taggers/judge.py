@@ -66,7 +66,9 @@ class JudgeTagger:
         budget: int | None = None,
     ) -> None:
         self.model_id: str | None = None
-        self.stats: Counter[str] = Counter(turns=0, by_model=0, by_rule_fallback=0, calls=0)
+        self.stats: Counter[str] = Counter(
+            turns=0, by_model=0, by_rule_fallback=0, moves_by_rule=0, states_by_rule=0, calls=0
+        )
         self.effort: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._entry, self._speech = entry, SPEECHES[entry.api]()

@@ -143,7 +143,10 @@ def _load(path: Path, who: str) -> _File:
         )
     told = read_toml(path)
     for where in _secrets(told):
-        raise _wrong(path, f"{where}: secrets come from the environment only; name the variable with key_env")
+        raise _wrong(
+            path,
+            f"{where} stands in the file: secrets come from the environment only, key_env names the variable",
+        )
     try:
         return msgspec.convert(told, _File)
     except msgspec.ValidationError as problem:
