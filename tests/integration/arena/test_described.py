@@ -35,12 +35,19 @@ def _known(arena):
     episode = arena.detail(made["id"])["episodes"][0]
     rounds = arena.get("/v2/rounds", league_id=DAILY)["entries"]
     versions = [each["policy_version_id"] for each in episode["participants"]]
+
+    def of_june(path):
+        """Ids of what there was in June only."""
+        return [each["id"] for each in arena.client.get(path, params={"limit": 2}).json().get("entries", ())]
+
+    pools = {"pool_id": found} if (found := of_june("/v2/pools")) else {}
     return {
+        **pools, "recorded_id": [episode["episode_id"], *of_june("/episodes")], "agent": ["0", "7"],
         "request_id": [made["id"]], "episode_id": [episode["id"]], "job_id": [str(episode.get("job_id"))],
         "ids": [made["id"], episode["id"]], "version_id": versions, "policy_version_id": versions,
         "round_id": [each["id"] for each in rounds[:3]], "league_id": [DAILY], "coworld_id": [made["coworld_id"]],
         "division_id": [each["id"] for each in arena.get("/v2/divisions", league_id=DAILY)],
-        "position": ["0", "7", "8"], "index": ["0", "7", "8"], "artifact_type": ["results", "error_info", "logs"],
+        "position": ["0", "7", "8"], "index": ["0", "7", "8"], "artifact_type": ["results", "error_info", "logs", "replay"],
         "include": ["results", "error_info", "replay"], "view": ["progress", "results"], "limit": ["1", "2", "50"],
         "offset": ["0", "1", "9"], "mine": ["true", "false"], "active_only": ["true", "false"], "version": ["2"],
         "name_exact": ["keeper"], "status": ["completed"], "source": ["experience_request"],
