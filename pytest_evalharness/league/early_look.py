@@ -118,7 +118,7 @@ def _seen(ledger: Ledger, observatory: Observatory, part: Part, alpha: float, cl
         blocks = [block for key in part.keys(side) for block in ledger.blocks(key)]
         episodes = [one for block in blocks for one in _episodes(observatory, block, clock)]
         _require_seats(part, side, episodes)
-        episodes = _as_declared(part.plan, episodes)
+        episodes = as_declared(part.plan, episodes)
         outcomes = [episode.outcome(part.plan.tested_seat) for episode in episodes]
         wins, losses = outcomes.count(Outcome.WIN), outcomes.count(Outcome.LOSS)
         asked = part.plan.episodes if part.frozen is None else part.frozen.arms[side].episodes
@@ -127,7 +127,7 @@ def _seen(ledger: Ledger, observatory: Observatory, part: Part, alpha: float, cl
     return PartSeen(part.name, arms[0], arms[1], rules.separation(intervals[0], intervals[1]))
 
 
-def _as_declared(plan: ComparisonPlan, episodes: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
+def as_declared(plan: ComparisonPlan, episodes: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
     """The episodes as the plan reads them."""
     reading = plan.reading()
     read = [replace(episode, reading=reading) for episode in episodes]

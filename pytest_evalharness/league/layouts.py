@@ -13,7 +13,7 @@ from pytest_evalharness.league.game import CREWRIFT, Roles
 from pytest_evalharness.league.games import GameOf, as_asked, crewrift
 from pytest_evalharness.league.plan import DEFAULT_EPISODES, DEFAULT_TICKS, ComparisonPlan, declared, names
 from pytest_evalharness.league.seats import Role, layout
-from pytest_evalharness.settings import Settings
+from pytest_evalharness.settings import Origin, Settings
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.words import Rule
 
@@ -274,7 +274,9 @@ def _plan(
         elif words.get("slots") is not None:
             raise _wrong(f"the body forces roles in slots, and {game.name} has none to force")
         ticks = _said("ticks", "ticks", words, settings)
-        asked = {"ticks": ticks, "case_ticks": words.get("ticks"), "win": said.get("win")}
+        # What a command has for its default is Crewrift's length, and nobody's wish for another game.
+        usual = words.get("ticks") is None and settings.origin("ticks") is Origin.DEFAULT
+        asked = {"ticks": None if usual else ticks, "case_ticks": words.get("ticks"), "win": said.get("win")}
         game, top_n, win = as_asked(game, asked, settings)
         return ComparisonPlan(
             server=server,

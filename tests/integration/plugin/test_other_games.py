@@ -85,6 +85,7 @@ def test_a_game_of_two_seats_is_won_by_the_strictly_highest_score(judge, project
     assert project.posted == 2, "the same question is read again"
 
 
+@pytest.mark.slow
 def test_one_build_against_itself_is_no_better(judge, project):
     same = {"candidate": "painter:v1", "baseline": "painter:v1"}
     assert judge("paintarena", "episodes=30", **same).ret == 11
@@ -125,6 +126,7 @@ def test_crewrifts_settings_are_checked_too(judge, project):
     assert project.posted == 0
 
 
+@pytest.mark.slow
 def test_another_side_and_a_threshold_are_declared_before(judge, project):
     result = judge("paintarena", 'episodes=20, side=1, win="score > 40", claim="not_worse"', **PAINT)
     assert result.ret == 0, result.stdout.str()
@@ -151,6 +153,7 @@ def test_edit(ab):
 """
 
 
+@pytest.mark.slow
 def test_a_function_says_who_won_and_what_it_said_first_counts(judge, project, tmp_path):
     first = judge("paintarena", "episodes=20", source=FUNCTION.replace("THRESHOLD", "40"), **PAINT)
     assert first.ret == 0, first.stdout.str()
@@ -207,6 +210,7 @@ def test_a_side_is_one_observation_and_its_clones_may_be_fillers(judge, project)
     assert [one["is_filler"] for one in row["participants"]] == [False, False, True, True]
 
 
+@pytest.mark.slow
 def test_sides_follow_the_settings_that_are_sent(judge, project):
     result = judge(
         "capture-the-flag",
@@ -289,9 +293,71 @@ def test_a_dry_run_tells_the_game(judge, project):
     assert project.posted == 0
 
 
+# ------------------------------------------------------------- the commands
+
+
+@pytest.fixture
+def ab(project, leagues, capfd):
+    """Runs `evalharness ab` on a game: its exit code, and what it told."""
+
+    def run(game, *words, **names):
+        named = [word for side, label in names.items() for word in (f"--{side}", label)]
+        where = ["--league", leagues[game], "--server", project.league.api, "--home", str(project.home)]
+        code = main(["ab", *named, *where, *words])
+        told = capfd.readouterr()
+        return code, told.out + told.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("game", "names"),
+    [pytest.param("paintarena", PAINT, marks=pytest.mark.slow), ("capture-the-flag", FLAGS)],
+)
+def test_the_command_asks_the_question_of_the_mark(judge, project, ab, game, names):
+    declared = 'episodes=10, claim="not_worse", win="score >= 2"'
+    marked = judge(game, declared, **names)
+    assert marked.ret in {0, 10}, marked.stdout.str()
+    code, told = ab(game, "--num", "10", "--claim", "not_worse", "--win", "score >= 2", **names)
+    assert code == marked.ret
+    assert "score >= 2" in told
+    assert project.posted == 2, "one question is played once, whoever asks it"
+
+
+def test_the_command_refuses_what_the_game_does_not_have(project, ab):
+    code, told = ab("capture-the-flag", "--role", "crew", **FLAGS)
+    assert code == 4
+    assert "capture-the-flag has no roles: leave role out" in told
+    code, told = ab("capture-the-flag", "--teams", "blocks/3", **FLAGS)
+    assert code == 4
+    assert "teams='blocks/3', and the settings of capture-the-flag say 'parity/2'" in told
+    assert project.posted == 0
+
+
+def test_the_command_lets_the_game_deal_the_roles(project, ab):
+    names = {"candidate": "keeper:v2", "baseline": "keeper:v1"}
+    code, told = ab("crewrift", "--role", "natural", "--dry-run", **names)
+    assert code == 0
+    assert "seat 0     natural   keeper:v2 against keeper:v1  <- tested" in told
+
+
+@pytest.mark.slow
+def test_more_games_of_sides_are_judged_with_the_first(judge, project, capfd):
+    """On the same set-up: the same sides, and what counts as a win is read as it was declared."""
+    first = judge("capture-the-flag", 'episodes=4, claim="better"', **FLAGS)
+    assert first.ret == 10, first.stdout.str()
+    run, home = project.results()["run_id"], f"--home={project.home}"
+    capfd.readouterr()
+    code = main(["runs", "extend", run, "--num", "6", home])
+    assert code in {0, 10}
+    assert "/10 vs " in capfd.readouterr().out
+    assert project.posted == 4
+
+
 # ------------------------------------------------------------ natural roles
 
 
+@pytest.mark.slow
 def test_natural_roles_are_a_word_of_the_mark(judge, project):
     names = {"candidate": "keeper:v2", "baseline": "keeper:v1"}
     result = judge("crewrift", 'role="natural", episodes=40, claim="better"', **names)

@@ -11,6 +11,7 @@ from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.arms import SIDES, Arm, build_arm
 from pytest_evalharness.league.attribution import attribution
+from pytest_evalharness.league.early_look import as_declared
 from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.game import CREWRIFT, Game, require_keys, sides_of
 from pytest_evalharness.league.judging import Case
@@ -327,3 +328,26 @@ def test_scores_of_another_game_are_never_taken_for_two_regimes(make, arms):
     scores = {"candidate": [(1.0, 0.0, 1.0, 0.0)] * 4, "baseline": [(412.5, 3.0, 412.5, 3.0)] * 4}
     case, _ = judged(make, arms, plan, scores)
     assert case.found() == []
+
+
+# ------------------------------------------------------------- an early look
+
+
+def high(game):
+    return game.score > 1.5
+
+
+@pytest.mark.parametrize(
+    ("win", "won"),
+    [("highest", [True, True]), ("score > 1.5", [False, True]), (f"{__name__}:high", [False, True])],
+)
+def test_an_early_look_counts_what_was_declared(make, arms, win, won):
+    plan = asked(make, declaration=Declaration("better", win=win))
+    games = [
+        game_of(make, arms["candidate"], i, (score, 0.0, score, 0.0), reading=None)
+        for i, score in enumerate((1.0, 2.0))
+    ]
+    read = as_declared(plan, games)
+    assert [game.outcome(0) is Outcome.WIN for game in read] == won
+    unplayed = replace(games[0], id="ereq_x", status="failed", error_type="platform_error", results=None)
+    assert as_declared(plan, [unplayed])[0].outcome(0) is Outcome.MISSING
