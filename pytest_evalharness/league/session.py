@@ -101,12 +101,8 @@ class LeagueSession:
         return bool(self.settings["server"] == EMBEDDED)
 
     def place_of(self, cases: Sequence[CaseReport]) -> str:
-        """How a report of these cases names the server; decision engines play on none and need none.
-
-        Raises:
-            UsageError: something else ran, and no server was named.
-        """
-        return self.identity if _play(cases) else NO_SERVER
+        """How a report of these cases names the server; decision engines play on none and need none."""
+        return NO_SERVER if self.settings["server"] is None or not _play(cases) else self.identity
 
     @property
     def identity(self) -> str:
