@@ -5,7 +5,8 @@ from __future__ import annotations
 # Type checkers take this name for true; importing it from `typing` would cost as much as all of `stats`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pytest_evalharness.engines.catalogue.contract import Param, decision_engine
+    from pytest_evalharness.engines.catalogue.contract import decision_engine
+    from pytest_evalharness.engines.catalogue.knobs import Param
     from pytest_evalharness.engines.evidence.document import Evidence
     from pytest_evalharness.errors import (
         BadPolicy,
@@ -36,7 +37,8 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("Claim", "Rule", "Verdict"), "pytest_evalharness.verdict.words"),
-    **dict.fromkeys(("Param", "decision_engine"), "pytest_evalharness.engines.catalogue.contract"),
+    "Param": "pytest_evalharness.engines.catalogue.knobs",
+    "decision_engine": "pytest_evalharness.engines.catalogue.contract",
     "Evidence": "pytest_evalharness.engines.evidence.document",
 }
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from pytest_evalharness.engines.catalogue.contract import SIMULATOR, Param, decision_engine
+from pytest_evalharness.engines.catalogue.contract import SIMULATOR, decision_engine
 from pytest_evalharness.engines.catalogue.deciding import Flags, Floats, Ints, decide
+from pytest_evalharness.engines.catalogue.knobs import Param
 from pytest_evalharness.engines.catalogue.results import Result
 from pytest_evalharness.engines.worlds.playing import Played, Simulator
 

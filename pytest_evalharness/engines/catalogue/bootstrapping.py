@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pytest_evalharness.engines.catalogue.contract import Param, decision_engine
+from pytest_evalharness.engines.catalogue.contract import decision_engine
 from pytest_evalharness.engines.catalogue.counting import MIN_VISITS
+from pytest_evalharness.engines.catalogue.knobs import Param
 from pytest_evalharness.engines.catalogue.log import Log
 from pytest_evalharness.engines.catalogue.replay import replay
 from pytest_evalharness.engines.catalogue.results import Result

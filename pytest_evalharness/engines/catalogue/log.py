@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
@@ -13,8 +14,12 @@ from scipy import sparse
 from pytest_evalharness.engines.catalogue.deciding import Flags, Floats, Ints, decide
 from pytest_evalharness.engines.catalogue.results import Result
 from pytest_evalharness.engines.evidence.document import Evidence
+from pytest_evalharness.errors import NotEnoughEvidence
 
 NONE = -1
+
+
+_READ: WeakKeyDictionary[Evidence, Log] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +47,35 @@ class Log:
 
     @classmethod
     def of(cls, evidence: Evidence) -> Log:
-        """The labelled rows of evidence."""
+        """The labelled rows of evidence; read once, however many engines are fitted on it.
+
+        Raises:
+            NotEnoughEvidence: a reward, penalty or terminal that is no number.
+        """
+        log = _READ.get(evidence)
+        if log is None:
+            _READ[evidence] = log = cls._of(evidence)
+        return log
+
+    @classmethod
+    def _of(cls, evidence: Evidence) -> Log:
         rows, gamma = evidence.transitions(), evidence.gamma
         calls: dict[str, int] = {}
         states: dict[str, int] = {}
         moves = evidence.move_index
+        paid = np.array([row.reward - row.penalty + gamma * row.terminal for row in rows], np.float64)
+        if not np.isfinite(paid).all():
+            row = rows[int((~np.isfinite(paid)).argmax())]
+            raise NotEnoughEvidence(
+                f"call {row.episode_id!r}, turn {row.t}: a reward, penalty or terminal that is no number",
+                not_done="nothing was fitted",
+                next_step="build the set again",
+            )
         return cls(
             call=np.array([calls.setdefault(row.episode_id, len(calls)) for row in rows], np.int64),
             state=np.array([states.setdefault(row.state, len(states)) for row in rows], np.int64),
             move=np.array([moves[row.move] for row in rows], np.int64),
-            paid=np.array([row.reward - row.penalty + gamma * row.terminal for row in rows], np.float64),
+            paid=paid,
             states=tuple(states),
             moves=tuple(moves),
             gamma=gamma,

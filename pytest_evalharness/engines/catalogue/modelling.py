@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from pytest_evalharness.engines.catalogue.acting import episodes
-from pytest_evalharness.engines.catalogue.contract import SIMULATOR, Param, decision_engine
+from pytest_evalharness.engines.catalogue.contract import SIMULATOR, decision_engine
 from pytest_evalharness.engines.catalogue.deciding import Floats, decide
+from pytest_evalharness.engines.catalogue.knobs import Param
 from pytest_evalharness.engines.catalogue.results import Result
 from pytest_evalharness.engines.worlds.playing import Simulator
 from pytest_evalharness.errors import TooExpensive

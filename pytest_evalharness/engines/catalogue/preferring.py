@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from pytest_evalharness.engines.catalogue.contract import PREFERENCES, Param, decision_engine
+from pytest_evalharness.engines.catalogue.contract import PREFERENCES, decision_engine
 from pytest_evalharness.engines.catalogue.deciding import Flags, Floats, Ints
+from pytest_evalharness.engines.catalogue.knobs import Param
 from pytest_evalharness.engines.catalogue.log import Log
 from pytest_evalharness.engines.catalogue.results import Result
 from pytest_evalharness.engines.evidence.document import Evidence

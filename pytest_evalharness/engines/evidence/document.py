@@ -219,6 +219,10 @@ class Evidence:
 
     def named_pairs(self) -> list[Pair]:
         """The preference pairs by name: the document's own, or derived from the mean returns of its rows."""
+        return self._pairs
+
+    @cached_property
+    def _pairs(self) -> list[Pair]:
         told = self.document
         if told.named_pairs is not None:
             return [Pair(*pair, 1) for pair in told.named_pairs]

@@ -204,6 +204,10 @@ def test_the_fourteen_are_listed_with_all_that_a_form_needs():
         assert all(knob["label"] and knob["help"] for knob in told["params"])
         assert json.loads(json.dumps(told)) == told
         assert one.built_in
+        assert [one.family, one.learns_from, one.about, one.equation] == [
+            told[word] for word in ("family", "learns_from", "about", "equation")
+        ]
+        assert [knob.name for knob in one.params] == [knob["name"] for knob in told["params"]]
 
 
 def test_an_unknown_engine_is_met_with_the_nearest_name():
@@ -220,3 +224,10 @@ def test_pairs_of_moves_that_were_not_tried_are_too_little_evidence():
     log = evidence([(START, "greet"), 0.0], named_pairs=[(START, "close", "greet")])
     with pytest.raises(NotEnoughEvidence, match="tried"):
         fitted("reward-model", log)
+
+
+@pytest.mark.parametrize("name", [*catalogue.FROM_A_LOG[:6], catalogue.SANITY])
+def test_a_reward_that_is_no_number_is_told_with_its_call(name):
+    log = evidence([(START, "greet"), 1.0], [(START, "close"), math.nan])
+    with pytest.raises(NotEnoughEvidence, match=r"call 'c1', turn 0.*no number"):
+        fitted(name, log)
