@@ -188,9 +188,10 @@ def large_logs(server: League, folder: Path, episodes: int, size: int, rounds: i
 
 def again(server: League, folder: Path, episodes: int) -> None:
     """A complete folder, and the same command again."""
-    ids = server.played(episodes)
-    first = ours(ids, folder / "whole", server)
-    reruns = [ours(ids, folder / "whole", server) for _ in range(3)]
+    server.played(episodes)
+    words = ("--policy", "keeper", "-n", str(episodes))
+    first = ours((), folder / "whole", server, *words)
+    reruns = [ours((), folder / "whole", server, *words) for _ in range(3)]
     files = sum(path.is_file() for path in (folder / "whole").rglob("*"))
     said(f"everything of {episodes} episodes, {files} files", first.told)
     said(
