@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -12,6 +14,8 @@ from pytest_evalharness.errors import EvalHarnessError
 USAGE = 4
 INTERRUPTED = 2
 INCOMPLETE = 1
+NOBODY_READS = 141
+"""What a shell says of any tool whose reader has closed the pipe (128 + SIGPIPE): it is no verdict."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -82,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand; returns the exit code."""
     parsed = build_parser().parse_args(arguments)
     try:
-        return int(parsed.run(parsed))
+        return _flushed(int(parsed.run(parsed)))
     except EvalHarnessError as error:
         print(error, file=sys.stderr)
         return error.exit_code
@@ -90,5 +94,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted; nothing is lost: the same command goes on", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has gone: there is nobody to tell
-        return 1
+        _be_quiet()
+        return NOBODY_READS
+
+
+def _flushed(code: int) -> int:
+    """The code, once everything is told: here a reader who has gone is no failure of the command."""
+    sys.stdout.flush()
+    return code
+
+
+def _be_quiet() -> None:
+    """Whoever read our output has gone: nothing more is told, not even by the interpreter's own last flush."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(nowhere, stream.fileno())

@@ -80,6 +80,7 @@ def bisect(parsed: argparse.Namespace) -> int:
     others = [
         flag.option for flag in FLAGS if getattr(parsed, flag.key) is not None and flag.key not in _BESIDE
     ]
+    others += ["--metric"] if parsed.metric is not None else []
     if others or parsed.explain is not None:
         raise UsageError(
             f"--bisect-wedge takes the run's own question, not {others[0] if others else '--explain'}",

@@ -91,6 +91,8 @@ GROUPS = (
         ),
     ),
 )  # fmt: skip
+METRIC = "what decides: win_rate, seat_score, or a function of yours, package.module:function, which reads a number off a game (win_rate)"
+"""`--metric` is a flag of the command alone: a case says it in its mark."""
 FLAGS = tuple(flag for _, flags in GROUPS for flag in flags)
 _EVERY_SPELLING = re.compile(r"--eval-[a-z-]*[a-z]")
 _SPELT = {BY_KEY[flag.key].option: flag.option for flag in FLAGS}
@@ -109,6 +111,13 @@ def add(group: Any, flag: Flag) -> None:
         group.add_argument(setting.option, help=argparse.SUPPRESS, **how)
 
 
+def metric_of(parsed: argparse.Namespace) -> str | None:
+    """The metric that was named, in the words of a mark; None for the win rate."""
+    named: str | None = parsed.metric
+    words = {"win_rate": "win rate", "seat_score": "seat score"}
+    return None if named is None else words.get(named, named)
+
+
 def spelt(text: str) -> str:
     """A message with the flags as they are typed here."""
     return _EVERY_SPELLING.sub(lambda found: _SPELT.get(found.group(), found.group()), text)
@@ -122,6 +131,7 @@ def again(parsed: argparse.Namespace) -> str:
     for pair in parsed.judge_requests or ():
         words += ["--judge-requests", *pair]
     words += [] if parsed.seat is None else ["--seat", parsed.seat]
+    words += [] if parsed.metric is None else ["--metric", parsed.metric]
     for flag in FLAGS:
         given = getattr(parsed, flag.key)
         if given is None or flag.key == "fresh":

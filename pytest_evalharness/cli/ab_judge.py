@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pytest_evalharness.cli.ab_flags import FLAGS
+from pytest_evalharness.cli.ab_flags import FLAGS, metric_of
 from pytest_evalharness.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ def plan_of(session: LeagueSession, parsed: argparse.Namespace) -> ComparisonPla
     words: dict[str, Any] = {
         key: session.settings[key] for key in _DECLARED if session.settings[key] is not None
     }
+    if (metric := metric_of(parsed)) is not None:
+        words["metric"] = metric
     try:
         declared = adopted_claim(words, session.settings)
     except UsageError as problem:

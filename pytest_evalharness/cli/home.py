@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.cli.project import find_project
-from pytest_evalharness.errors import UsageError
+from pytest_evalharness.errors import JournalUnavailable, UsageError
 from pytest_evalharness.settings import EMBEDDED, Settings, resolve
 
 if TYPE_CHECKING:
@@ -61,8 +63,16 @@ def resolved(
 
 
 @contextmanager
-def opened(home: Path) -> Iterator[Ledger | None]:
-    """The ledger of a home; None if it has none. Looking makes nothing."""
+def opened(home: Path, *, reading: bool = False) -> Iterator[Ledger | None]:
+    """The ledger of a home; None if it has none. Looking makes nothing.
+
+    Args:
+        home: the folder.
+        reading: whether nothing is to be written. Then a ledger that cannot be written is read all the same, from a copy.
+
+    Raises:
+        JournalUnavailable: it cannot be opened, or not be written where that is wanted.
+    """
     if not (home / _LEDGER).exists():
         yield None
         return
@@ -70,13 +80,41 @@ def opened(home: Path) -> Iterator[Ledger | None]:
     from pytest_evalharness.ledger.journal import Ledger
     from pytest_evalharness.ledger.ownership import Owner
 
-    with Ledger.open(home, clock=SystemClock(), owner=Owner.current("evalharness")) as ledger:
-        yield ledger
+    with ExitStack() as stack:
+        if reading and not _writable(home):
+            home = _copied(home, Path(stack.enter_context(TemporaryDirectory(prefix="evalharness-"))))
+        yield stack.enter_context(Ledger.open(home, clock=SystemClock(), owner=Owner.current("evalharness")))
+
+
+def _writable(home: Path) -> bool:
+    """Whether a ledger may be written: sqlite needs its folder too."""
+    if os.statvfs(home).f_flag & os.ST_RDONLY:
+        return False
+    return all(os.access(one, os.W_OK) for one in (home, *home.glob(f"{_LEDGER}*")))
+
+
+def _copied(home: Path, folder: Path) -> Path:
+    """A copy of a ledger, with what is not yet in its main file.
+
+    Raises:
+        JournalUnavailable: it cannot be read either.
+    """
+    try:
+        for name in (_LEDGER, f"{_LEDGER}-wal"):
+            if (home / name).exists():
+                shutil.copyfile(home / name, folder / name)
+    except OSError as problem:
+        raise JournalUnavailable(
+            f"the ledger of {home} can neither be written nor read: {problem.strerror or problem}",
+            not_done="nothing was read",
+            next_step="ask whoever owns the folder for the right to read it",
+        ) from None
+    return folder
 
 
 @contextmanager
-def found(parsed: argparse.Namespace) -> Iterator[tuple[Ledger, RunRecord]]:
-    """The ledger of the home that was named, and the run in it.
+def found(parsed: argparse.Namespace, *, reading: bool = False) -> Iterator[tuple[Ledger, RunRecord]]:
+    """The ledger of the home that was named, and the run in it; `reading` as of `opened`.
 
     Raises:
         UsageError: there is no ledger, or no such run.
@@ -84,7 +122,7 @@ def found(parsed: argparse.Namespace) -> Iterator[tuple[Ledger, RunRecord]]:
     from pytest_evalharness.league.pool_runs import named_runs
 
     home = home_of(parsed)
-    with opened(home) as ledger:
+    with opened(home, reading=reading) as ledger:
         if ledger is None:
             raise no_ledger(home)
         (run,) = named_runs(ledger, [parsed.run_id])
@@ -167,7 +205,9 @@ def connected_to(
         with Observatory(
             root, token, clock=clock, rng=random.Random(), stop=stop, on_remark=on_remark
         ) as observatory:
-            observatory.learn()
+            dialect = observatory.learn()
+            if dialect.assumed:
+                print(f"note: server API: {dialect.words}", file=sys.stderr)
             yield observatory
     finally:
         if started is not None:

@@ -69,15 +69,41 @@ def add_to(inner: Any) -> None:
 
 
 def run_show(parsed: argparse.Namespace) -> int:
-    """Print a run's verdicts.
+    """Print a run's verdicts; of one that was refused before the ledger knew it, what its report says.
 
     Raises:
         UsageError: there is no such run.
     """
+    try:
+        return _show(parsed)
+    except UsageError:
+        if _show_report(home_of(parsed) / "runs" / parsed.run_id):
+            return 0
+        raise
+
+
+def _show_report(folder: Path) -> bool:
+    """Print the report of a run that came to an end before the ledger knew it; whether there is one."""
+    from pytest_evalharness.report import terminal
+    from pytest_evalharness.report.model import Report
+
+    try:
+        report = Report.from_json(json.loads((folder / "results.json").read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+    print(
+        f"{printable(report.run_id)}  {printable(report.server)}  (its report; the ledger knows nothing of it)"
+    )
+    for _, line in terminal.lines(report, 0):
+        print(f"  {printable(line, 1000)}")
+    return True
+
+
+def _show(parsed: argparse.Namespace) -> int:
     from pytest_evalharness.league.kept import Kept
     from pytest_evalharness.league.kept_arm import KeptArm
 
-    with found(parsed) as (ledger, run):
+    with found(parsed, reading=True) as (ledger, run):
         print(f"{printable(run.id)}  {printable(run.server)}")
         service = run.info.get("service")
         if service:
@@ -204,7 +230,7 @@ def run_export(parsed: argparse.Namespace) -> int:
     """
     from pytest_evalharness.league.evidence_file import export
 
-    with found(parsed) as (ledger, run):
+    with found(parsed, reading=True) as (ledger, run):
         content = export(ledger, run.id)
     folder = home_of(parsed) / "runs" / run.id
     _write(parsed.output or folder / "evidence.json", readable_json(content))

@@ -64,7 +64,7 @@ def run_ls(parsed: argparse.Namespace) -> int:
     from pytest_evalharness.league.kept_arm import KeptArm
 
     home = home_of(parsed)
-    with opened(home) as ledger:
+    with opened(home, reading=True) as ledger:
         runs = [] if ledger is None else [run for run in ledger.runs.newest_first() if not run.dry]
         told = [
             (run, [] if ledger is None else [Kept.read(ledger, one) for one in run.comparisons])

@@ -14,17 +14,19 @@ from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.attribution import attribution
 from pytest_evalharness.league.harvest import episode_record
 from pytest_evalharness.league.kept import Kept, Part
-from pytest_evalharness.league.metric_values import who_won
+from pytest_evalharness.league.metric_values import measured_now, numbers, who_won
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import EpisodeRecord, Outcome
 from pytest_evalharness.league.trust import seating_problem
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.records import Block
 from pytest_evalharness.observatory.client import Observatory
+from pytest_evalharness.stats.normal import SQRT2, critical, two_sided
 from pytest_evalharness.stats.proportions import wilson
 from pytest_evalharness.verdict import rules
-from pytest_evalharness.verdict.metrics import is_function
-from pytest_evalharness.verdict.words import Rule, Separated
+from pytest_evalharness.verdict.measures import Measures, mean
+from pytest_evalharness.verdict.metrics import is_function, words_of
+from pytest_evalharness.verdict.words import Metric, Rule, Separated
 
 _OVERLAP = {
     Separated.CANDIDATE: "better by the overlap rule so far",
@@ -42,12 +44,21 @@ class ArmSeen:
         wins: games won.
         finished: games finished.
         asked: games asked for.
+        mean: the declared metric's mean over the finished games that tell it, where it is not the win rate; None before any does.
     """
 
     label: str
     wins: int
     finished: int
     asked: int
+    mean: float | None = None
+
+    def words(self, metric: str) -> str:
+        """What it has brought, by the declared metric."""
+        if metric == Metric.WINS:
+            return f"{printable(self.label)} won {self.wins} of {self.finished} finished games ({self.asked} asked for)"
+        told = "no" if self.mean is None else f"{self.mean:.3g} mean"
+        return f"{printable(self.label)} has {told} {printable(words_of(metric))} in {self.finished} finished games ({self.asked} asked for)"
 
 
 @dataclass(frozen=True)
@@ -58,13 +69,16 @@ class PartSeen:
         name: which configuration; empty for a comparison that has only one.
         candidate: the candidate arm.
         baseline: the baseline arm.
-        separated: whose Wilson interval lies wholly above the other's.
+        separated: whose Wilson interval lies wholly above the other's; of another metric, whose mean is larger by an interval at the
+            overlap rule's level.
+        metric: the declared metric.
     """
 
     name: str
     candidate: ArmSeen
     baseline: ArmSeen
     separated: Separated
+    metric: str = Metric.WINS
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the journal and for programs."""
@@ -73,7 +87,7 @@ class PartSeen:
     def __str__(self) -> str:
         """The counts and the overlap rule's word, names made harmless."""
         arms = ", ".join(
-            f"{side} {printable(arm.label)} won {arm.wins} of {arm.finished} finished games ({arm.asked} asked for)"
+            f"{side} {arm.words(self.metric)}"
             for side, arm in zip(SIDES, (self.candidate, self.baseline), strict=True)
         )
         where = f"{printable(self.name)}: " if self.name else ""
@@ -113,7 +127,7 @@ def look(
 
 
 def _seen(ledger: Ledger, observatory: Observatory, part: Part, alpha: float, clock: Clock) -> PartSeen:
-    arms = []
+    arms, counted = [], []
     for side in SIDES:
         blocks = [block for key in part.keys(side) for block in ledger.blocks(key)]
         episodes = [one for block in blocks for one in _episodes(observatory, block, clock)]
@@ -123,8 +137,36 @@ def _seen(ledger: Ledger, observatory: Observatory, part: Part, alpha: float, cl
         wins, losses = outcomes.count(Outcome.WIN), outcomes.count(Outcome.LOSS)
         asked = part.plan.episodes if part.frozen is None else part.frozen.arms[side].episodes
         arms.append(ArmSeen(part.plan.label(side), wins, wins + losses, asked))
+        counted.append(
+            [one for one, end in zip(episodes, outcomes, strict=True) if end is not Outcome.MISSING]
+        )
+    if part.plan.declaration.measured:
+        return _measured(part, arms, counted, alpha)
     intervals = [wilson(arm.wins, arm.finished, alpha) for arm in arms]
     return PartSeen(part.name, arms[0], arms[1], rules.separation(intervals[0], intervals[1]))
+
+
+def _measured(
+    part: Part, arms: Sequence[ArmSeen], counted: Sequence[Sequence[EpisodeRecord]], alpha: float
+) -> PartSeen:
+    """Two arms by a metric that is not the win rate. A function is asked now, and nothing that it says is kept."""
+    metric, seat = part.plan.declaration.metric, part.plan.tested_seat
+    values = measured_now(metric, seat, [one for games in counted for one in games])
+    told, untold = numbers(metric, seat, counted, values)
+    known = [
+        tuple(value for value, game in zip(found, games, strict=True) if game not in untold)
+        for found, games in zip(told, counted, strict=True)
+    ]
+    seen = [replace(arm, mean=mean(found) if found else None) for arm, found in zip(arms, known, strict=True)]
+    return PartSeen(part.name, seen[0], seen[1], _larger(Measures(known[0], known[1]), alpha), metric)
+
+
+def _larger(measures: Measures, alpha: float) -> Separated:
+    """Whose mean is larger at the level that stands any number of looks; nobody's while there are few games."""
+    if measures.fewest < rules.SMALL or measures.constant:
+        return Separated.NONE
+    low, high = measures.interval(two_sided(SQRT2 * critical(alpha)))
+    return Separated.CANDIDATE if low > 0.0 else Separated.BASELINE if high < 0.0 else Separated.NONE
 
 
 def as_declared(plan: ComparisonPlan, episodes: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:

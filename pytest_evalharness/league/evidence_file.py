@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.blocks import blocks_of_look
@@ -34,6 +35,9 @@ from pytest_evalharness.verdict.words import Metric
 KIND = "pytest-evalharness evidence"
 SCHEMA = 1
 _DIGEST = "sha256"
+_COMPARISON = frozenset({"id", "case", "plan", "frozen", "blocks", "looks", "judged_at", "judgement"})
+_SINGLE_ARM = frozenset({"id", "case", "plan", "frozen", "blocks", "numbers"})
+"""What each must tell to be computed again."""
 
 
 @dataclass(frozen=True)
@@ -181,20 +185,44 @@ def verify(content: Any) -> list[Difference]:
         if digest(rest) != content.get(_DIGEST):
             found.append(Difference("the file", _DIGEST, content.get(_DIGEST), digest(rest)))
         for one in content["comparisons"]:
+            _require_entries(one, _COMPARISON)
             _require_our_fields(one)
             computed = _judged(one).to_json()
             where = f"{one['case']} ({one['id']})"
             found += [Difference(where, *rest) for rest in _differences("", one["judgement"], computed)]
         for one in content.get("single_arms", ()):
+            _require_entries(one, _SINGLE_ARM)
             where = f"{one['case']} ({one['id']})"
             found += [
                 Difference(where, *rest) for rest in _differences("", one["numbers"], _arm_numbers(one))
             ]
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
+    except KeyError as missing:
         raise _unreadable(
-            f"something in it is missing or malformed ({type(problem).__name__}: {problem})"
+            f"it does not tell {_word(missing)}: the entry was removed, or never written"
         ) from None
+    except (TypeError, ValueError, AttributeError, IndexError) as problem:
+        raise _unreadable(f"an entry in it is not what it must be ({printable(str(problem), 200)})") from None
     return found
+
+
+def _word(missing: KeyError) -> str:
+    return printable(str(missing.args[0]) if missing.args else "an entry", 120)
+
+
+def _require_entries(data: Any, needed: frozenset[str]) -> None:
+    """Check that a comparison, or a single arm, has all its parts.
+
+    Raises:
+        UsageError: it has not.
+    """
+    if not isinstance(data, dict):
+        raise _unreadable("what it lists as a comparison is none")
+    missing = sorted(needed - set(data))
+    if missing:
+        name = printable(str(data.get("case") or data.get("id") or "a comparison"), 200)
+        raise _unreadable(
+            f"{name} does not tell its {', '.join(missing)}: that was removed, or never written"
+        )
 
 
 def _require_our_fields(data: Mapping[str, Any]) -> None:

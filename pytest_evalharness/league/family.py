@@ -218,9 +218,14 @@ class FamilyJudge:
         yield from _how(family, tested)
         left_out = [_name(member) for member in family.tested if not member.selected]
         yield from _listed("deselected: not posted, p = 1 in the family: ", left_out)
+        guards = [_name(member) for member in family.members if member.standing is Standing.GUARD]
         if tested > 1 or left_out:
-            guards = [_name(member) for member in family.members if member.standing is Standing.GUARD]
             yield from _listed("guards outside of the family, each must hold by itself: ", guards)
+        if guards and tested + len(guards) > 1 and family.method is Method.HOLM:
+            yield (
+                f"a direction that a guard finds stands among {tested + len(guards)} claims, the family's and the guards'; its "
+                "margin stands by itself"
+            )
         wider = None if plan.incomplete else self._wider()
         if wider is not None and len(wider.tested) > tested:
             yield (

@@ -37,7 +37,8 @@ class Frozen:
 
     def caveats(self, name: str = "") -> list[Finding]:
         """What a reader must know of the builds and the claim beside a trustworthy verdict; `name` is the configuration's."""
-        return [*self._claimed_late(), *self._builds_caveat(name)]
+        mine = [Finding(Reason.OWN_OPPONENT, ", ".join(self.roster.mine))] if self.roster.mine else []
+        return [*self._claimed_late(), *mine, *self._builds_caveat(name)]
 
     def _claimed_late(self) -> list[Finding]:
         found = [one for arm in self.arms.values() for one in arm.adopted]

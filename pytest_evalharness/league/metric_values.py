@@ -156,6 +156,19 @@ def who_won(reading: Reading, seat: int, games: Iterable[EpisodeRecord]) -> dict
     return {game.id: ask(reading.win, function, _game(game, seat)) for game in games}
 
 
+def measured_now(metric: str, seat: int, games: Iterable[EpisodeRecord]) -> dict[str, float]:
+    """What a declared metric says of played games now, where it is a function; nothing is kept.
+
+    Raises:
+        UsageError: it cannot be had, or fails.
+    """
+    if not is_function(metric):
+        return {}
+    function = function_of(metric)
+    played = [game for game in games if attribution(game, seat) is None]
+    return {game.id: measure(metric, function, _game(game, seat)) for game in played}
+
+
 def _played(told: Iterable[Mapping[str, Any]], seat: int, reading: Reading | None) -> list[EpisodeRecord]:
     """The games that were played to their end, as far as it can be told before anybody has said who won."""
     games = [EpisodeRecord.from_json(one, reading) for one in told]

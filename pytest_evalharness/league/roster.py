@@ -41,6 +41,7 @@ class Roster:
 
     Attributes:
         own: our own players, whom no draw may seat; told only where somebody is drawn.
+        mine: the labels of opponents who are our own, because they were named; the ranking never gives any.
     """
 
     opponents: tuple[Member, ...]
@@ -50,18 +51,29 @@ class Roster:
     live_players: int
     chosen: str
     own: tuple[str, ...] = ()
+    mine: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the journal."""
         told = {**asdict(self), "opponents": [asdict(member) for member in self.opponents]}
-        del told["own"]
-        return {**told, "own": list(self.own)} if self.own else told
+        for key in ("own", "mine"):  # an ordinary field mentions neither, as ever
+            told[key] = list(told[key])
+            if not told[key]:
+                del told[key]
+        return told
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Roster:
         """A roster as it was frozen."""
         opponents = tuple(Member(**member) for member in data["opponents"])
-        return cls(**{**data, "opponents": opponents, "own": tuple(data.get("own", ()))})
+        return cls(
+            **{
+                **data,
+                "opponents": opponents,
+                "own": tuple(data.get("own", ())),
+                "mine": tuple(data.get("mine", ())),
+            }
+        )
 
     def seat(self, position: int, tested_seat: int, game: Game = CREWRIFT) -> Member:
         """Who sits in a seat that is not of the tested side: list order over the sides that are left."""
@@ -102,7 +114,10 @@ def resolve_field(observatory: Observatory, plan: ComparisonPlan, clock: Clock) 
         )
     chosen = by if not named else f"{len(named)} named, the rest by {by}"
     kept = tuple(sorted(own)) if plan.draws else ()
-    return Roster(tuple(named + rest), plan.league, division, iso(clock.now()), len(ranked), chosen, kept)
+    mine = tuple(member.label for member in named if member.player_id in own)
+    return Roster(
+        tuple(named + rest), plan.league, division, iso(clock.now()), len(ranked), chosen, kept, mine
+    )
 
 
 def division_of(observatory: Observatory, plan: ComparisonPlan) -> str:

@@ -28,13 +28,16 @@ from pytest_evalharness.settings import Origin, Settings
 _DECLARED = ("claim", "rule", "margin", "target_lift")
 
 
-def plan_of(settings: Settings, server: str, game_of: GameOf = crewrift) -> ComparisonPlan:
+def plan_of(
+    settings: Settings, server: str, game_of: GameOf = crewrift, *, metric: str | None = None
+) -> ComparisonPlan:
     """What the settings ask: the plan that a mark with the same words makes, so its evidence is one and the same.
 
     Args:
         settings: every setting, resolved.
         server: the server's identity (`embedded:2026`, or its URL).
         game_of: tells the game of a league.
+        metric: the declared metric, in the words of a mark; None for the win rate.
 
     Raises:
         UsageError: a value is wrong, or a name is missing.
@@ -48,6 +51,7 @@ def plan_of(settings: Settings, server: str, game_of: GameOf = crewrift) -> Comp
                 next_step=f"add --{side} NAME:vN to the command",
             )
     words = {key: settings[key] for key in _DECLARED}
+    words |= {"metric": metric} if metric is not None else {}
     try:
         game = game_of(settings["league"], seats=settings["seats"], teams=settings["teams"])
         seat, natural = _tested(settings, game)

@@ -35,48 +35,14 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
 
 def tell(config: pytest.Config, run: EvalSession, report: Report, environ: Mapping[str, str]) -> list[str]:
     """Write the files that GitHub offers; returns the lines for the log: annotations, and what went wrong."""
-    from pytest_evalharness.report import github
+    from pytest_evalharness.report import github, step_files
 
     failures = config.pluginmanager.has_plugin(_ANNOTATES_FAILURES)
     lines = github.annotate(
         report, _places(config, environ), leave_out={"failed"} if failures else frozenset()
     )
-    for variable, write in (("GITHUB_STEP_SUMMARY", _write_summary), ("GITHUB_OUTPUT", _write_outputs)):
-        path = environ.get(variable)
-        if not path:
-            continue
-        try:
-            write(Path(path), config, run, report)
-        except (OSError, ValueError) as problem:
-            why = getattr(problem, "strerror", None) or problem
-            lines.append(f"evalharness: note: {variable} was not written: {why}")
+    lines += step_files.write(report, folder=run.folder, resume=resume_command(config), environ=environ)
     return lines
-
-
-def _write_summary(path: Path, config: pytest.Config, run: EvalSession, report: Report) -> None:
-    from pytest_evalharness.report import github
-
-    del config
-    before = path.stat().st_size if path.exists() else 0
-    room = github.SUMMARY_LIMIT - 1 - before - len("\n\n")
-    text = github.summary(report, room=room, where=str(run.folder / "summary.md"))
-    if not text:
-        raise ValueError(f"it holds {before} bytes already, and GitHub takes {github.SUMMARY_LIMIT}")
-    _append(path, text)
-
-
-def _write_outputs(path: Path, config: pytest.Config, run: EvalSession, report: Report) -> None:
-    import secrets
-
-    from pytest_evalharness.report import github
-
-    values = {
-        "verdict": str(github.overall(report)),
-        "exit-code": str(report.exit_code),
-        "run-dir": str(run.folder),
-        "resume-command": resume_command(config),
-    }
-    _append(path, github.outputs(values, delimiter=f"evalharness-{secrets.token_hex(16)}"))
 
 
 def resume_command(config: pytest.Config) -> str:
@@ -100,22 +66,6 @@ def _places(config: pytest.Config, environ: Mapping[str, str]) -> dict[str, tupl
         if file.is_relative_to(root):
             found[nodeid] = (file.relative_to(root).as_posix(), (line or 0) + 1)
     return found
-
-
-def _append(path: Path, text: str) -> None:
-    """Add to what other commands of the step have written, on a line of its own.
-
-    Raises:
-        OSError: it cannot be written.
-        ValueError: it is no regular file: writing to a pipe might wait for ever.
-    """
-    if path.exists() and not path.is_file():
-        raise ValueError("it is no regular file")
-    with path.open("ab+") as file:
-        if file.tell():
-            file.seek(-1, os.SEEK_END)
-            text = text if file.read(1) == b"\n" else f"\n{text}"
-        file.write(text.encode(errors="replace"))
 
 
 def _emit(lines: list[str]) -> None:

@@ -228,6 +228,10 @@ def family_line(judgement: AnyJudgement) -> list[str]:
     if judgement.family == 1 or judgement.p_adjusted is None:
         return ["family         : none (1 case)"]
     line = f"family         : raw p={judgement.p_gate:.2g}, adjusted p={judgement.p_adjusted:.2g} "
+    if judgement.declaration.claim.needs_margin:
+        return [
+            f"{line}(Holm, {judgement.family} claims with the guards, for its direction only: its margin stands by itself)"
+        ]
     return [f"{line}(Holm, {judgement.family} claims tested together)"]
 
 

@@ -222,6 +222,7 @@ class Reason(StrEnum):
     DRAWN_FIELD = "drawn_field"
     NATURAL_ROLES = "natural_roles"
     DECLARED_AFTER = "declared_after"
+    OWN_OPPONENT = "own_opponent"
     CRASHES = "crashes"
     ADVISER_SILENT = "adviser_silent"
     BUILDS_UNPROVEN = "builds_unproven"
@@ -289,6 +290,7 @@ _SENTENCES = {
     Reason.NATURAL_ROLES: "roles were dealt and not forced: an arm that was imposter more often was so by chance, and a gap in one "
     "role may hide behind the other",
     Reason.DECLARED_AFTER: "requests created elsewhere: the claim was declared after they were posted, so it is not registered in advance",
+    Reason.OWN_OPPONENT: "an opponent was named that is your own: the field is not your rivals' alone",
     Reason.CRASHES: "the tested policy's process broke while its games went on: they count as lost",
     Reason.ADVISER_SILENT: "the tested policy's adviser never decided anything: what was measured is the policy without it",
     Reason.HETEROGENEOUS: "the configurations disagree more than chance explains, so one pooled difference stands for unlike ones",

@@ -498,3 +498,38 @@ def test_an_interrupted_command_prints_the_command_that_goes_on_with_it(user, nu
     assert errors.count("nothing was posted again") == 2
     assert user.posted == 2
     assert user.run("runs", "resume", report["run_id"])[0] == code
+
+
+# ------------------------------------------------------------ beside it
+
+
+def test_the_seat_score_may_decide_and_a_job_of_github_gets_its_summary(user, monkeypatch):
+    files = {name: user.folder / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+    for name, path in files.items():
+        monkeypatch.setenv(name, str(path))
+    code, out, _ = user.ab("--metric=seat_score", "--num=10")
+    assert code in {0, 1, 10}
+    assert "seat score" in out.splitlines()[0]
+    assert not any(path.exists() for path in files.values()), "this was no job"
+    assert user.results()["cases"][0]["results"][0]["judgement"]["declaration"]["metric"] == "score"
+
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert user.ab("--metric=seat_score", "--num=10")[0] == code
+    run = user.results()["run_id"]
+    summary, output = (path.read_text() for path in files.values())
+    assert summary == (user.home / "runs" / run / "summary.md").read_text()
+    assert f"exit-code={code}" in output
+    assert "--metric seat_score" in output
+
+    files["GITHUB_STEP_SUMMARY"].unlink()
+    files["GITHUB_STEP_SUMMARY"].mkdir()
+    again, out, errors = user.ab("--metric=seat_score", "--num=10")
+    assert again == code
+    assert "GITHUB_STEP_SUMMARY was not written: it is no regular file" in errors
+
+
+def test_a_metric_that_is_none_is_refused_before_anything_is_posted(user):
+    code, _, errors = user.ab("--metric=luck")
+    assert code == 4
+    assert "metric must be 'win rate', 'seat score'" in errors
+    assert user.posted == 0

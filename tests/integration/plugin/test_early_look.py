@@ -207,3 +207,34 @@ def test_an_embedded_league_is_started_again_on_its_state(project, look, monkeyp
     assert code == 0, errors
     assert "won 0 of 0 finished games" in out or "finished games" in out
     assert len(looks(project)) == 1
+
+
+@pytest.mark.parametrize("metric", ["seat score", "mymetrics:kills"])
+def test_a_look_shows_the_declared_metric_and_not_wins(project, left, look, monkeypatch, metric):
+    project.pytester.makepyfile(mymetrics='def kills(game):\n    return game.own("kills")\n')
+    monkeypatch.syspath_prepend(project.pytester.path)
+    run = left(
+        f"""
+        import pytest
+
+        @pytest.mark.league_ab(role="crew", claim="better", metric="{metric}")
+        def test_metric(ab):
+            ab.require("better", "worse", "equivalent", "inconclusive")
+        """,
+        seconds=1,
+    )
+    project.league.heal()
+    for name in requests(project):
+        wait_for(project, name)
+    _, out, _ = look(run, "--yes")
+    (part,) = looks(project)[0]["parts"]
+    assert part["metric"] == {"seat score": "score"}.get(metric, metric)
+    shown = metric.rpartition(":")[2]
+    assert (
+        f"candidate keeper:v2 has {part['candidate']['mean']:.3g} mean {shown} in 30 finished games (30 asked for)"
+        in out
+    )
+    assert " won " not in out
+    project.judge_here()
+    (found,) = project.results()["cases"][0]["results"]
+    assert found["judgement"]["measure"]["candidate"] == pytest.approx(part["candidate"]["mean"])

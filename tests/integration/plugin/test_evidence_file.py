@@ -93,6 +93,21 @@ def test_what_is_no_evidence_file_is_a_usage_error(exported, how):
         verify(SPOILT[how](exported))
 
 
+@pytest.mark.parametrize("entry", ["judgement", "plan", "blocks", "judged_at"])
+def test_what_was_removed_is_named_in_a_sentence(exported, entry):
+    del exported["comparisons"][1][entry]
+    with pytest.raises(UsageError) as caught:
+        verify(signed(exported))
+    assert f"test_evals.py::test_looks does not tell its {entry}: that was removed" in str(caught.value)
+    assert "KeyError" not in str(caught.value)
+
+
+def test_what_was_removed_further_in_is_named_too(exported):
+    del exported["comparisons"][0]["frozen"]["arms"]
+    with pytest.raises(UsageError, match="it does not tell arms: the entry was removed, or never written"):
+        verify(signed(exported))
+
+
 def test_a_run_that_judged_nothing_has_no_evidence(project):
     with (
         Ledger.open(project.home, clock=SystemClock(), owner=Owner.current("t", "")) as ledger,

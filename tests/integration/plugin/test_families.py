@@ -91,6 +91,10 @@ def test_two_claims_are_adjusted_for_each_other(project, workers):
     assert "guards outside of the family, each must hold by itself: test_evals.py::test_guard" in notes(
         project
     )
+    assert "a direction that a guard finds stands among 3 claims, the family's and the guards'" in notes(
+        project
+    )
+    result.stdout.fnmatch_lines(["*family  *(Holm, 3 claims with the guards, for its direction only: *"])
     assert "deselected" not in notes(project)
     (family,) = families(project)
     assert [(one["cases"][0].rpartition("::")[2], one["standing"]) for one in family["members"]] == [

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.errors import FieldUnavailable
+from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.roster import (
     Roster,
     best_scores,
@@ -17,6 +18,7 @@ from pytest_evalharness.league.roster import (
     resolve_field,
 )
 from pytest_evalharness.observatory.models import Division, Leaderboard, RoundDetail
+from pytest_evalharness.verdict.words import Reason
 
 HOSTILE = "\x1b[31mEvil\n\u202eplayer"
 NOBODY = frozenset()
@@ -250,6 +252,17 @@ def test_named_opponents_come_first_and_sit_once(make, clock):
         "ply_3",
     ]
     assert roster.chosen.startswith("2 named")
+
+
+def test_an_own_policy_is_an_opponent_only_where_it_is_named_and_that_is_told(make, clock):
+    live = players(make, 9)
+    service = Service(live, mine=[live[3]])
+    assert resolve_field(service, make.plan(), clock).mine == ()
+    roster = resolve_field(service, make.plan(opponents=("P0", "P3")), clock)
+    assert roster.mine == ("rival-3:v1",)
+    assert Roster.from_json(roster.to_json()) == roster
+    [told] = Frozen(roster, {}).caveats()
+    assert (told.reason, told.detail) == (Reason.OWN_OPPONENT, "rival-3:v1")
 
 
 @pytest.mark.parametrize("count", [0, 1, 6])
