@@ -78,6 +78,11 @@ def full() -> World:
     return _world("acme", tuple(MOVES), tuple(range(11)), ("none", "price", "family", "timing"))
 
 
+def heard() -> World:
+    """16 states and 8 moves: everybody is lukewarm, so that a tagger which hears no warmth knows the whole state."""
+    return _world("acme-phone", tuple(MOVES), (5,), ("none", "price", "family", "timing"))
+
+
 def _world(name: str, moves: tuple[str, ...], buckets: tuple[int, ...], objections: tuple[str, ...]) -> World:
     keys = list(product(range(STAGES), buckets, objections))
     at = {key: position for position, key in enumerate(keys)}
@@ -139,7 +144,8 @@ def _next(
 def _start(keys: list[tuple[int, int, str]], buckets: tuple[int, ...], objections: tuple[str, ...]) -> Floats:
     """Calls begin in the first stage, most of them lukewarm and six in ten without an objection."""
     middle = (len(buckets) - 1) / 2
-    mood = np.array([np.exp(-(((place - middle) / (0.6 * middle)) ** 2)) for place in range(len(buckets))])
+    spread = 0.6 * middle or 1.0
+    mood = np.array([np.exp(-(((place - middle) / spread) ** 2)) for place in range(len(buckets))])
     worry = {one: 0.6 if one == _NO_OBJECTION else 0.4 / (len(objections) - 1) for one in objections}
     chances = np.array([
         mood[buckets.index(trust)] / mood.sum() * worry[objection] if stage == 0 else 0.0

@@ -108,9 +108,23 @@ class World:
         """
         return float(self.start @ self.values(policy))
 
-    def worth_of(self, table: Mapping[str, str], unknown: Unknown = "today") -> float:
-        """The exact mean return of a call that a table decides."""
-        return self.worth(self.policy(table, unknown))
+    def worth_of(
+        self, table: Mapping[str, str], unknown: Unknown = "today", *, turns: int | None = None
+    ) -> float:
+        """The exact mean return of a call that a table decides.
+
+        Args:
+            table: state to move.
+            unknown: who decides in states that it does not know.
+            turns: it decides only so many turns, then today's agent does: what a log of as many kept turns can estimate.
+        """
+        policy = self.policy(table, unknown)
+        if turns is None:
+            return self.worth(policy)
+        values = self.values(self.today)
+        for _ in range(turns):
+            values = (policy * self.ahead(values)).sum(axis=1)
+        return float(self.start @ values)
 
     @cached_property
     def best(self) -> dict[str, str]:

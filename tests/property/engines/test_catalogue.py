@@ -177,6 +177,19 @@ def test_outcomes_in_another_unit_give_the_same_table(name, told, gamma):
 
 
 @settings(deadline=None, max_examples=25)
+@given(told=ANY, gamma=GAMMA)
+def test_monte_carlo_is_the_mean_of_what_followed(told, gamma):
+    log = evidence(told, gamma)
+    returns = defaultdict(list)
+    for row in log.transitions():
+        returns[row.state, row.move].append(row.ret)
+    found = catalogue.get("monte-carlo").run(log)["artifact"]["q"]
+    assert {(state, move) for state, values in found.items() for move in values} == returns.keys()
+    for (state, move), told_returns in returns.items():
+        assert found[state][move] == pytest.approx(np.mean(told_returns), rel=1e-9, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=25)
 @given(told=ANY, gamma=st.sampled_from([0.9, 0.0]), least=st.integers(1, 2))
 def test_planning_solves_its_equation_and_both_ways_agree(told, gamma, least):
     log = evidence(told, gamma)

@@ -1,5 +1,7 @@
 """The estimators on a world whose values are known: errors fall as 1/sqrt(n), and intervals cover as far as the overlap goes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,29 @@ def test_errors_fall_as_one_over_the_square_root_of_the_calls(empirical):
     assert np.median(list(fell.values())) == pytest.approx(4.0, rel=0.25)
     for key, missed in after.items():
         assert abs(missed.mean()) < 4 * missed.std() / np.sqrt(len(missed)) + 0.1, key
+
+
+@pytest.mark.parametrize("kept", [1, 2, 4])
+def test_a_log_of_few_turns_tells_of_a_table_that_decides_those_and_then_today(kept):
+    played = play(WORLD, WORLD.today, 60_000, np.random.default_rng(4))
+    rows = np.flatnonzero(played.step < kept)
+    call, step = played.call[rows], played.step[rows]
+    last = np.r_[call[1:] != call[:-1], True]
+    calls = replace(
+        played.calls(),
+        call=call,
+        step=step,
+        state=played.state[rows],
+        move=played.move[rows],
+        reward=np.where(
+            last, played.terminal[played.last][call], 0.0
+        ),  # the outcome is priced on the last kept turn
+        propensity=played.propensity[rows],
+    )
+    scored = score(calls, targets(calls, {"best": WORLD.best}), resamples=20)["best"]
+    assert scored.values["pdwis"] == pytest.approx(
+        WORLD.worth_of(WORLD.best, turns=kept), abs=4 * scored.draws["pdwis"].std()
+    )
 
 
 @pytest.mark.slow

@@ -80,6 +80,10 @@ def test_no_table_is_better_than_the_best_or_worse_than_the_worst():
         assert SMALL.truth["worst"] <= SMALL.worth_of(table) <= SMALL.truth["optimum"]
     assert SMALL.worth_of(SMALL.best) == SMALL.truth["optimum"]
     assert SMALL.worth_of({}) == SMALL.truth["today"]
+    kept = [SMALL.worth_of(SMALL.best, turns=turns) for turns in range(5)]
+    assert kept[0] == pytest.approx(SMALL.truth["today"])
+    assert kept[4] == pytest.approx(SMALL.truth["optimum"])
+    assert kept == sorted(kept)
     assert SMALL.worth_of({}, "uniform") == SMALL.truth["random"]
 
 
