@@ -13,6 +13,7 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.errors import SameBuild, Untrustworthy, UsageError
 from pytest_evalharness.league.arms import CANDIDATE, SIDES, AdoptedRequest, Arm, Seat
 from pytest_evalharness.league.blocks import BlockSpec
+from pytest_evalharness.league.game import CREWRIFT
 from pytest_evalharness.league.roster import Member, Roster
 from pytest_evalharness.league.seats import NATURAL
 from pytest_evalharness.verdict.words import Reason
@@ -132,6 +133,7 @@ def require_alike(sides: Sides) -> None:
 
     Raises:
         Untrustworthy: they do not.
+        UsageError: they are no games of Crewrift.
     """
     for side in SIDES:
         first, *others = sides[side]
@@ -156,6 +158,13 @@ def require_alike(sides: Sides) -> None:
     told = [one for side in SIDES for one in sides[side]]
     if len({len(one.seats) for one in told}) > 1:
         raise _distrust("the two arms' games have unlike numbers of seats")
+    if len(told[0].seats) != CREWRIFT.seats:
+        raise UsageError(
+            f"these games have {len(told[0].seats)} seats, and {CREWRIFT.name}'s have {CREWRIFT.seats}: who wins another game is not known "
+            "from a request",
+            not_done=_NOTHING,
+            next_step="let evalharness ab --league ID post both arms: it reads the game from its league",
+        )
     for what, values in (
         ("roles", {one.roles for one in told}),
         ("tick limits", {one.ticks for one in told}),

@@ -170,3 +170,8 @@ def test_the_requests_of_one_arm_must_place_the_same_players():
         Untrustworthy, match="the candidate's requests do not place the same players: seat 1 holds a:v1"
     ):
         require_alike(mixed)
+
+
+def test_requests_of_another_game_are_not_judged():
+    with pytest.raises(UsageError, match="these games have 2 seats, and crewrift's have 8"):
+        sides(seen("new", "a", config=None), seen("old", "a", config=None))
