@@ -380,8 +380,10 @@ SETTINGS: tuple[Setting, ...] = (
 BY_KEY: Mapping[str, Setting] = {setting.key: setting for setting in SETTINGS}
 
 
-_OTHER_VARIABLES = frozenset({"EVALHARNESS_TOKEN", "EVALHARNESS_COWORLD_VENV"})
-"""Variables with our prefix that are no settings: a secret, and where this repository's tests find a client."""
+_OTHER_VARIABLES = frozenset(
+    {"EVALHARNESS_TOKEN", "EVALHARNESS_EVIDENCE_KEY", "EVALHARNESS_COWORLD_VENV", "EVALHARNESS_LEVERS9_VENV"}
+)
+"""Variables with our prefix that are no settings: secrets, and where this repository's tests find clients."""
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.engines.evidence.building import BuildPlan
     from pytest_evalharness.engines.evidence.folder import DataFolder, SetRecord
     from pytest_evalharness.engines.evidence.taggers.reading import Tagger
+    from pytest_evalharness.engines.evidence.world import World
 
 _REGISTRY = "registry"
 _EVERY = 10.0
@@ -122,8 +124,9 @@ def run(parsed: argparse.Namespace) -> int:
     from pytest_evalharness.engines.evidence.building import build
 
     folder = data_folder(parsed)
-    plan = _plan(parsed, folder)
-    with _tagger(parsed, plan, folder) as tagger:
+    asked = _asked(parsed)
+    with _tagger(parsed, asked.world, folder) as tagger:
+        plan = replace(asked, export=_export(parsed, asked, folder))
         record = build(
             plan, tagger, folder, clock=SystemClock(), environ=os.environ, on_progress=_Progress(sys.stderr)
         )
@@ -137,41 +140,43 @@ def run(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _plan(parsed: argparse.Namespace, folder: DataFolder) -> BuildPlan:
+def _asked(parsed: argparse.Namespace) -> BuildPlan:
+    """What is asked for, except where the calls are: whatever is refused here has copied nothing."""
     from pytest_evalharness.engines.evidence.building import BuildPlan
     from pytest_evalharness.engines.evidence.folder import checked_tenant
     from pytest_evalharness.engines.evidence.world import load_world, outcomes_of
 
-    env = checked_tenant(parsed.world)
     source = parsed.source or ("volume" if parsed.path else _REGISTRY)
     if parsed.path and source == _REGISTRY:
         raise _wrong("--path names a file of the volume; the registry has one place for a world's calls")
     if parsed.register and source != _REGISTRY:
         raise _wrong("--from registers an export, so the source is the registry, not the volume")
     world = load_world(Path(parsed.world_file) if parsed.world_file else None)
-    outcomes = outcomes_of(world, Path(parsed.outcomes) if parsed.outcomes else None)
-    asked = {"calls": parsed.calls, "seed": parsed.seed, "max_turns": parsed.max_turns}
-    # Before anything is copied: a plan that is refused registers nothing.
-    BuildPlan(env, Path(), world, outcomes, source, **asked)
-    _require_tagger(parsed.tagger)
-    if parsed.register and folder.register(env, Path(parsed.register)):
-        print(f"the registry's earlier calls of {env} were replaced", file=sys.stderr)
-    return BuildPlan(env, folder.export(env, source, parsed.path), world, outcomes, source, **asked)
+    return BuildPlan(
+        env=checked_tenant(parsed.world),
+        export=Path(),
+        world=world,
+        outcomes=outcomes_of(world, Path(parsed.outcomes) if parsed.outcomes else None),
+        source=source,
+        calls=parsed.calls,
+        seed=parsed.seed,
+        max_turns=parsed.max_turns,
+    )
 
 
-def _require_tagger(name: str) -> None:
-    from pytest_evalharness.engines.evidence.taggers.choosing import require_known
+def _export(parsed: argparse.Namespace, asked: BuildPlan, folder: DataFolder) -> Path:
+    if parsed.register and folder.register(asked.env, Path(parsed.register)):
+        print(f"the registry's earlier calls of {asked.env} were replaced", file=sys.stderr)
+    return folder.export(asked.env, asked.source, parsed.path)
 
-    require_known(name)
 
-
-def _tagger(parsed: argparse.Namespace, plan: BuildPlan, folder: DataFolder) -> Tagger:
+def _tagger(parsed: argparse.Namespace, world: World, folder: DataFolder) -> Tagger:
     from pytest_evalharness.base.clock import SystemClock
     from pytest_evalharness.engines.evidence.taggers.choosing import make_tagger
 
     return make_tagger(
         parsed.tagger,
-        plan.world,
+        world,
         models=Path(parsed.models) if parsed.models else folder.root / "models.toml",
         cache=folder.root / "cache" / "readings.sqlite",
         environ=os.environ,
