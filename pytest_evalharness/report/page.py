@@ -121,7 +121,12 @@ def comparison(result: Mapping[str, Any], place: int, *, shown: bool = True) -> 
         next_step=printable(result.get("next_step") or _next(judged), 2 * _WIDE),
         remarks=tuple(printable(text, _WIDE) for text in [*remarks(result), *checks.notes(judged)]),
         arms=tuple(_arm(judged, side, trusted=trusted) for side in rows.SIDES),
-        arm_facts=_arm_facts(judged, str(result.get("score_regime", "")), trusted=trusted),
+        arm_facts=_arm_facts(
+            judged,
+            str(result.get("score_regime", "")),
+            trusted=trusted,
+            crewrift="game" not in result["plan"],
+        ),
         wilson=f"{100 * (1 - declared['alpha']):.4g}\N{NO-BREAK SPACE}% Wilson intervals",
         arms_plot=plot.arms_plot(judged) if trusted else None,
         difference_plot=plot.difference_plot(judged) if trusted and not units.metric(declared) else None,
@@ -168,12 +173,16 @@ def _arm(judged: Mapping[str, Any], side: str, *, trusted: bool) -> ArmView:
     return ArmView(side, printable(arm["label"], say.NAME), told)
 
 
-def _arm_facts(judged: Mapping[str, Any], regime: str, *, trusted: bool) -> tuple[tuple[str, str, str], ...]:
-    told = [_facts_of_arm(judged, side, regime, trusted=trusted) for side in rows.SIDES]
+def _arm_facts(
+    judged: Mapping[str, Any], regime: str, *, trusted: bool, crewrift: bool
+) -> tuple[tuple[str, str, str], ...]:
+    told = [_facts_of_arm(judged, side, regime, trusted=trusted, crewrift=crewrift) for side in rows.SIDES]
     return tuple((name, candidate, told[1][name]) for name, candidate in told[0].items())
 
 
-def _facts_of_arm(judged: Mapping[str, Any], side: str, regime: str, *, trusted: bool) -> dict[str, str]:
+def _facts_of_arm(
+    judged: Mapping[str, Any], side: str, regime: str, *, trusted: bool, crewrift: bool
+) -> dict[str, str]:
     arm = judged[side]
     facts = {}
     limits = judged.get(f"wilson_{side}")  # a pool has none: its configurations' wins are not added up
@@ -181,9 +190,10 @@ def _facts_of_arm(judged: Mapping[str, Any], side: str, regime: str, *, trusted:
         low, high = limits
         facts["interval"] = f"{100 * low:.1f} to {100 * high:.1f}\N{NO-BREAK SPACE}%"
         facts["mean seat score"] = "none" if arm["mean_score"] is None else f"{arm['mean_score']:.2f}"
-        facts["score regime"] = printable(regime or "unknown")
-        facts["kills"] = _known(arm["kills"])
-        facts["vote timeouts"] = _known(arm["vote_timeouts"])
+        if crewrift:
+            facts["score regime"] = printable(regime or "unknown")
+            facts["kills"] = _known(arm["kills"])
+            facts["vote timeouts"] = _known(arm["vote_timeouts"])
     missing = arm["requested"] - arm["finished"] - arm["unpaired"]
     facts["missing"] = f"{missing} of {arm['requested']}"
     facts["requests"] = " ".join(printable(one) for one in arm["request_ids"][:_MOST_REQUESTS])

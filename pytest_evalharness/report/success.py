@@ -147,7 +147,7 @@ def _single(result: Mapping[str, Any], *, shown: bool) -> list[_Found]:
         _ended(judged, episodes),
         _seated(judged, episodes),
         _enough(judged, shown=shown),
-        _told(judged, shown=shown),
+        _told(judged, shown=shown, crewrift="game" not in result.get("plan", {})),
     ]
 
 
@@ -279,8 +279,11 @@ def _enough(judged: Mapping[str, Any], *, shown: bool) -> _Found:
     return State.NOT, f"{games} games neither separate the arms nor call the change neutral: {more}"
 
 
-def _told(judged: Mapping[str, Any], *, shown: bool) -> _Found:
-    """Point 5: both arms' numbers and requests, and a verdict that says whether the intervals separate."""
+def _told(judged: Mapping[str, Any], *, shown: bool, crewrift: bool) -> _Found:
+    """Point 5: both arms' numbers and requests, and a verdict that says whether the intervals separate.
+
+    Kills and votes are Crewrift's; of another game they are not asked for.
+    """
     if not shown:
         return State.NOT, "the arms' numbers are withheld: they could be read as an effect"
     absent = [f"{side}: no {name}" for side in SIDES for name in _absent(judged, side)]
@@ -290,7 +293,7 @@ def _told(judged: Mapping[str, Any], *, shown: bool) -> _Found:
     intervals = (
         "the intervals overlap" if separated == "none" else f"the intervals separate, {separated} above"
     )
-    numbers = "; ".join(_numbers(judged, side) for side in SIDES)
+    numbers = "; ".join(_numbers(judged, side, crewrift=crewrift) for side in SIDES)
     return State.OK, f"{numbers}; {judged['verdict']} by the {judged['rule']} rule, {intervals}"
 
 
@@ -307,9 +310,11 @@ def _absent(judged: Mapping[str, Any], side: str) -> list[str]:
     return [name for name, value in needed.items() if value is None]
 
 
-def _numbers(judged: Mapping[str, Any], side: str) -> str:
+def _numbers(judged: Mapping[str, Any], side: str, *, crewrift: bool) -> str:
     arm, (low, high) = judged[side], judged[f"wilson_{side}"]
+    score = f"mean {'seat ' if crewrift else ''}score {arm['mean_score']:.2f}"
+    counters = f"kills {arm['kills']}, vote timeouts {arm['vote_timeouts']}, " if crewrift else ""
     return (
-        f"{side} {arm['wins']}/{arm['finished']} [{low:.3f}, {high:.3f}], mean seat score {arm['mean_score']:.2f}, "
-        f"kills {arm['kills']}, vote timeouts {arm['vote_timeouts']}, {requests_told(arm['request_ids'])}"
+        f"{side} {arm['wins']}/{arm['finished']} [{low:.3f}, {high:.3f}], {score}, {counters}"
+        f"{requests_told(arm['request_ids'])}"
     )

@@ -6,7 +6,7 @@ import pytest
 from pytest_evalharness.report.junit import properties
 
 NAMES = [
-    "kind", "verdict", "decision", "claim", "rule", "builds", "reason", "separated", "metric", "effect", "ci_low", "ci_high", "p",
+    "kind", "verdict", "decision", "claim", "rule", "builds", "reason", "separated", "metric", "win", "effect", "ci_low", "ci_high", "p",
     "p_gate", "p_adjusted", "family",
     "wins_candidate", "n_candidate", "wins_baseline", "n_baseline", "request_candidate", "request_baseline", "strata",
     "server", "attempt", "scope", "run",
@@ -34,7 +34,7 @@ def test_the_values(compared):
     values = told(compared((8, 17), claim="not_worse", rule="overlap"))
     assert values == {
         "kind": "A/B", "verdict": "inconclusive", "decision": "met", "claim": "not_worse", "rule": "overlap", "builds": "", "reason": "overlap",
-        "separated": "none", "metric": "win rate", "effect": "-0.3", "ci_low": values["ci_low"], "ci_high": values["ci_high"],
+        "separated": "none", "metric": "win rate", "win": "win", "effect": "-0.3", "ci_low": values["ci_low"], "ci_high": values["ci_high"],
         "p": values["p"], "p_gate": values["p_gate"], "p_adjusted": "", "family": "", "wins_candidate": "8", "n_candidate": "30", "wins_baseline": "17", "n_baseline": "30",
         "request_candidate": "xreq_c1 xreq_c2", "request_baseline": "xreq_b", "strata": "", "server": "embedded:2026",
         "attempt": "1", "run": "run-1",
@@ -99,3 +99,12 @@ def test_many_requests_are_counted_not_listed(compared):
     told = dict(properties(result, "run"))
     assert told["evalharness.request_candidate"] == "30 requests, xreq_0 … xreq_29"
     assert told["evalharness.request_baseline"] == "xreq_b"
+
+
+def test_what_was_declared_to_be_a_win_is_told(compared):
+    result = compared((28, 15))
+    declared = {**result["judgement"]["declaration"], "win": "score > 400.0"}
+    assert (
+        told({**result, "judgement": {**result["judgement"], "declaration": declared}})["win"]
+        == "score > 400.0"
+    )

@@ -313,3 +313,22 @@ def test_no_name_can_steer_a_terminal(case, judged, name):
         for check in (*of_case(case(row)), *of_case(failed)):
             for _, line in success_lines(check):
                 assert printable(line, len(line)) == line
+
+
+def test_another_game_has_no_kills_and_a_side_all_its_seats(judged):
+    row = judged()
+    game = {"name": "flags", "sides": [0, 1] * 4, "roles": "none", "ticks": False, "win": "highest"}
+    row["plan"] = {**row["plan"], "game": game}
+    for arm in row["episodes"].values():
+        for seat in arm["seats"]:
+            seat["role"] = ""
+            if seat["position"] > 1:
+                seat["captain"] = seat["position"] % 2
+    check = of_result(row)
+    assert states(check) == [OK] * 5
+    mine = [seat["position"] for seat in arm["seats"] if seat["position"] % 2 == arm["tested_seat"] % 2]
+    assert f" in seats {' and '.join(map(str, mine))}, everybody as placed" in seen(check, 3)
+    assert " as " not in seen(check, 3).partition(", everybody")[0]
+    assert "mean score " in seen(check, 5)
+    assert "kills" not in seen(check, 5)
+    assert "vote timeouts" not in seen(check, 5)
