@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pytest_evalharness.cli import whole
+from pytest_evalharness.cli.engine_evidence import add_data, data_folder
 from pytest_evalharness.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from pytest_evalharness.engines.benchmark.report import Report
     from pytest_evalharness.engines.plan import EnginePlan
 
-DATA = Path(".evalharness/data")
 _NOTHING = "nothing was fitted or scored"
 
 
@@ -69,9 +69,7 @@ def add_to(inner: Any) -> None:
         metavar="UNITS",
         help="a lift within this many units a call is no difference: what stays inside is shown equivalent",
     )
-    benchmark.add_argument(
-        "--data", type=Path, default=DATA, metavar="DIR", help="where sets are (%(default)s)"
-    )
+    add_data(benchmark)
     benchmark.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the report")
     benchmark.add_argument("--json", action="store_true", help="print the report as JSON")
     benchmark.set_defaults(run=run)
@@ -100,8 +98,8 @@ def run(parsed: argparse.Namespace) -> int:
             "--remote fits on an executor, and none can be chosen yet",
             "leave --remote out: everything is fitted here",
         )
-    prepared = Prepared(_plan(parsed), Places(data=parsed.data, base=Path()))
-    say = _progress(sys.stderr)
+    prepared = Prepared(_plan(parsed), Places(data=data_folder(parsed).root, base=Path()))
+    say = progress(sys.stderr)
     report = prepared.run(say)
     say("")
     if parsed.output is not None:
@@ -149,7 +147,7 @@ def _plan(parsed: argparse.Namespace) -> EnginePlan:
             file=parsed.file,
             own=parsed.engine,
             tables=_tables(parsed.table),
-            params=_params(parsed.param),
+            params=params_told(parsed.param),
             bootstrap=parsed.bootstrap,
             seed=parsed.seed,
             margin=parsed.margin,
@@ -168,7 +166,7 @@ def _tables(told: Sequence[str]) -> dict[str, str]:
     return tables
 
 
-def _params(told: Sequence[str]) -> dict[str, dict[str, str]]:
+def params_told(told: Sequence[str]) -> dict[str, dict[str, str]]:
     """Knobs by engine; under the empty name those that are told for every engine that has them."""
     found: dict[str, dict[str, str]] = {}
     for one in told:
@@ -180,7 +178,7 @@ def _params(told: Sequence[str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _progress(out: TextIO) -> Callable[[str], None]:
+def progress(out: TextIO) -> Callable[[str], None]:
     """Progress on a line that is written over on a terminal, and on lines of their own else; nothing said clears it."""
     if out.isatty():
         return lambda text: print(f"\r\x1b[K{text}", end="", file=out, flush=True)
