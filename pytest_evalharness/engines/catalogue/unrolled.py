@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg.lapack import dtbtrs
 
 from pytest_evalharness.engines.catalogue.deciding import Floats, Ints
@@ -26,14 +27,17 @@ def levels(log: Log) -> Ints | None:
     size = len(log.states)
     steps = np.unique(log.state[at] * size + log.next_state[at])
     source, target = steps // size, steps % size
+    graph = sparse.csr_array((np.ones(len(steps)), (source, target)), shape=(size, size))
+    groups, _ = sparse.csgraph.connected_components(graph, directed=True, connection="strong")
+    if groups < size or np.any(source == target):
+        return None
     level = np.zeros(size, np.int64)
-    for _ in range(size):
+    while True:
         new = level.copy()
         np.maximum.at(new, source, level[target] + 1)
         if np.array_equal(new, level):
             return level
         level = new
-    return None
 
 
 @dataclass(frozen=True, eq=False)
