@@ -11,6 +11,7 @@ pytest_plugins = (
     "pytest_evalharness.plugin.signals",
     "pytest_evalharness.plugin.dryrun",
     "pytest_evalharness.plugin.fixtures",
+    "pytest_evalharness.plugin.episodes",
     "pytest_evalharness.plugin.summary",
     "pytest_evalharness.plugin.last_word",
     "pytest_evalharness.plugin.github",

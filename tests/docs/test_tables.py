@@ -16,7 +16,7 @@ from pytest_evalharness.cli import main, runs
 from pytest_evalharness.errors import ConditionNotMet, Inconclusive, Untrustworthy, UsageError
 from pytest_evalharness.league import layouts
 from pytest_evalharness.league.seats import layout
-from pytest_evalharness.plugin import fixtures, marks
+from pytest_evalharness.plugin import episodes, fixtures, marks
 from pytest_evalharness.report.junit import properties, suite_properties
 from pytest_evalharness.report.model import EXIT_WORDS
 from pytest_evalharness.settings import BY_KEY
@@ -91,7 +91,12 @@ def test_every_command_on_the_ledger_is_described(pages):
 
 def test_every_fixture_is_described(pages):
     rows = pages["docs/reference/fixtures.md"].table("fixture")
-    made = {name for name, it in vars(fixtures).items() if type(it).__name__ == "FixtureFunctionDefinition"}
+    made = {
+        name
+        for module in (fixtures, episodes)
+        for name, it in vars(module).items()
+        if type(it).__name__ == "FixtureFunctionDefinition"
+    }
     assert {code(row[0]) for row in rows} == made
 
 
