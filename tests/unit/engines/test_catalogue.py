@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_evalharness.engines import catalogue
+from pytest_evalharness.engines import catalogue, worlds
+from pytest_evalharness.engines.catalogue.log import Log
+from pytest_evalharness.engines.catalogue.replay import replay, row_by_row
+from pytest_evalharness.engines.catalogue.unrolled import levels
 from pytest_evalharness.engines.evidence.document import Evidence
+from pytest_evalharness.engines.worlds.playing import simulate
 from pytest_evalharness.errors import NotEnoughEvidence, UsageError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "engines"
@@ -187,6 +191,15 @@ def test_loops_are_planned_through():
         result = fitted(name, log)
         assert result["value"][START] == pytest.approx(100.0, abs=1e-6)
         assert result["diagnostics"]["converged"] is True
+
+
+@pytest.mark.parametrize("rule", ["q-learning", "sarsa", "td-lambda"])
+@pytest.mark.parametrize("least", [1, 8])
+def test_a_whole_log_at_once_is_what_it_is_row_by_row(rule, least):
+    log = Log.of(simulate(worlds.named("acme"), 300, 1))
+    knobs = {"alpha": 0.13, "epochs": 6, "min_visits": least, "trace": 0.7}
+    assert levels(log) is not None
+    assert replay(log, rule, **knobs) == pytest.approx(row_by_row(log, rule, **knobs), rel=1e-9, abs=1e-9)
 
 
 # ------------------------------------------------------------- the catalogue
