@@ -25,7 +25,7 @@ from pytest_evalharness.engines.evidence.scrubbing import CallKeys
 from pytest_evalharness.engines.evidence.taggers.reading import Tagger
 from pytest_evalharness.engines.evidence.taggers.rule import cues_hash
 from pytest_evalharness.engines.evidence.world import World
-from pytest_evalharness.errors import NotEnoughEvidence, TaggerFailed, UsageError
+from pytest_evalharness.errors import JournalUnavailable, NotEnoughEvidence, TaggerFailed, UsageError
 
 MOST_CALLS = 100_000
 DEFAULT_CALLS, DEFAULT_SEED, DEFAULT_TURNS = 2_000, 7, 8
@@ -94,8 +94,30 @@ def build(
         UsageError: the same set is being built at this moment.
         EvidenceUnreadable: the export cannot be read.
         NotEnoughEvidence: what is left of it is no evidence.
+        JournalUnavailable: the data folder cannot be written to.
         EvalHarnessError: what the tagger raises.
     """
+    try:
+        record = _build(plan, tagger, folder, clock=clock, environ=environ, on_progress=on_progress)
+    except OSError as problem:
+        raise JournalUnavailable(
+            f"the data folder {folder.root} cannot be used: {problem.strerror or problem}",
+            not_done="no set was written",
+            next_step="repair the cause, or name another folder with --data; the same command goes on",
+        ) from None
+    on_progress(1.0, "done")
+    return record
+
+
+def _build(
+    plan: BuildPlan,
+    tagger: Tagger,
+    folder: DataFolder,
+    *,
+    clock: Clock,
+    environ: Mapping[str, str],
+    on_progress: OnProgress,
+) -> SetRecord:
     keys = CallKeys(folder.key(environ), plan.env, plan.seed)
     with _own_folder(folder.root / "builds", _identity(plan, tagger, keys), clock.now()) as own:
         spool = Spool(own)
@@ -120,7 +142,6 @@ def build(
         told = completed(_told(plan, tagger, sample, rows, clock.now()), rows)
         record = _write(told, rows, _manifest(plan, tagger, keys, sample), folder, clock.now())
         spool.remove()
-    on_progress(1.0, "done")
     return record
 
 

@@ -17,6 +17,8 @@ from pytest_evalharness.errors import EvidenceUnreadable
 
 _PIECE = 1 << 20
 _LONGEST_LINE = 16 << 20
+_MARK = b"\xef\xbb\xbf"
+"""What some exporters begin a file with."""
 _SPEAKERS = {"agent": True, "assistant": True, "customer": False, "user": False}
 
 
@@ -179,7 +181,7 @@ def rows(
                     continue
                 seen = True
                 try:
-                    row = decoder.decode(line)
+                    row = decoder.decode(line.removeprefix(_MARK) if number == 1 else line)
                 except msgspec.ValidationError:
                     skipped["wrong_types"] += 1
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

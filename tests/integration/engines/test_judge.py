@@ -13,6 +13,7 @@ from pytest_evalharness.engines.evidence.taggers.models import JudgeEntry
 from pytest_evalharness.engines.evidence.taggers.rule import RuleReader
 from pytest_evalharness.errors import (
     CredentialsRejected,
+    JournalUnavailable,
     NoCredentials,
     OverBudget,
     ServerUnreachable,
@@ -261,6 +262,24 @@ def test_a_judge_never_costs_more_than_its_budget(serve, openai, judge, calls):
     more = judge(server, budget=100_000, parallel=1, batch=1)
     assert read(more, calls(20)) == [JUDGED] * 20
     assert len(server.requests) == 40
+
+
+def test_what_is_under_way_when_the_money_is_out_is_paid_and_kept(serve, openai, judge, calls):
+    server = serve(lambda request: openai(request, tokens=(900, 100)))
+    tagger = judge(server, budget=20_000, parallel=4, batch=1)
+    with pytest.raises(OverBudget):
+        read(tagger, calls(30))
+    assert len(server.requests) == tagger.budget.spent // 1_000
+    read(judge(server, budget=1_000_000, parallel=4, batch=1), calls(30))
+    assert len(server.requests) == 60
+
+
+def test_answers_that_cannot_be_kept_are_not_paid_for(serve, openai, judge, calls, tmp_path):
+    server = serve(openai)
+    (tmp_path / "readings.sqlite").write_bytes(b"no database at all, and long enough to be looked at")
+    with pytest.raises(JournalUnavailable, match="answers cannot be kept in"):
+        read(judge(server), calls(2))
+    assert server.requests == []
 
 
 def test_a_judge_that_does_not_say_what_it_costs_is_taken_at_its_most(serve, openai, judge, calls):

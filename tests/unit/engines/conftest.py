@@ -25,6 +25,7 @@ CUSTOMER = [
     "I must ask my wife.",
     "Can I see it tomorrow?",
 ]
+KEY = {"EVALHARNESS_EVIDENCE_KEY": "a long secret of tests"}
 LABELS = ["Booked Visit", "Call Later", "No Interest"]
 
 
@@ -70,13 +71,15 @@ def folder(tmp_path):
 def build_set(export, folder):
     """Builds a set of rows and gives the record and the evidence."""
 
-    def run(rows, *, tagger=None, world=None, overrides=None, on_progress=lambda *_: None, **plan):
+    def run(
+        rows, *, tagger=None, world=None, overrides=None, on_progress=lambda *_: None, environ=KEY, **plan
+    ):
         world = world or load_world()
         path = rows if hasattr(rows, "suffix") else export(rows)
         plan = BuildPlan("acme", path, world, outcomes_of(world, overrides), **plan)
         record = build(
             plan, tagger or RuleTagger(world), folder,
-            clock=SystemClock(), environ={"EVALHARNESS_EVIDENCE_KEY": "a long secret of tests"}, on_progress=on_progress,
+            clock=SystemClock(), environ=environ, on_progress=on_progress,
         )  # fmt: skip
         return record, Evidence.load(folder.datasets / record.path)
 

@@ -99,6 +99,13 @@ def test_half_a_last_line_without_its_end(tmp_path):
     assert skipped == {"bad_json": 1}
 
 
+def test_a_byte_order_mark_and_line_ends_of_another_system(tmp_path):
+    (tmp_path / "calls.jsonl").write_bytes(b'\xef\xbb\xbf{"call_id": "C-1"}\r\n{"call_id": "C-2"}\r\n')
+    found, skipped = read(tmp_path / "calls.jsonl")
+    assert [row.name for row in found] == ["C-1", "C-2"]
+    assert not skipped
+
+
 def test_a_line_that_is_too_long_to_be_held(export, monkeypatch):
     monkeypatch.setattr("pytest_evalharness.engines.evidence.calls._PIECE", 64)
     monkeypatch.setattr("pytest_evalharness.engines.evidence.calls._LONGEST_LINE", 200)

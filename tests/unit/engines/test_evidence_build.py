@@ -14,7 +14,13 @@ from pytest_evalharness.engines.evidence.splitting import preferences, side
 from pytest_evalharness.engines.evidence.taggers.reading import Reading
 from pytest_evalharness.engines.evidence.taggers.rule import RuleTagger
 from pytest_evalharness.engines.evidence.world import load_world, outcomes_of
-from pytest_evalharness.errors import EvidenceUnreadable, NotEnoughEvidence, ServerUnreachable, UsageError
+from pytest_evalharness.errors import (
+    EvidenceUnreadable,
+    JournalUnavailable,
+    NotEnoughEvidence,
+    ServerUnreachable,
+    UsageError,
+)
 
 
 def agent(text):
@@ -342,6 +348,17 @@ def test_a_cut_export_leaves_nothing(build_set, calls, export, folder):
     with pytest.raises(EvidenceUnreadable, match="cut"):
         build_set(path)
     assert not any(one.is_dir() for one in (folder.root / "builds").iterdir())
+
+
+@pytest.mark.parametrize("place", ["builds", "datasets", "evidence-sets", "evidence.key"])
+def test_a_data_folder_that_cannot_be_used(build_set, calls, folder, place):
+    folder.root.mkdir()
+    (folder.root / place).touch() if place != "evidence.key" else (folder.root / place).mkdir()
+    environ = {} if place == "evidence.key" else {"EVALHARNESS_EVIDENCE_KEY": "a long secret of tests"}
+    with pytest.raises(
+        JournalUnavailable, match=r"the data folder .* cannot be used: (File exists|Not a dir|Is a dir)"
+    ):
+        build_set(calls(60), environ=environ)
 
 
 def test_an_edited_set_is_noticed(build_set, calls, tmp_path):

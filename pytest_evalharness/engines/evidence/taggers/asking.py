@@ -198,6 +198,35 @@ class Budget:
             self.spent += spent
 
 
+class _Failures:
+    """Which failure came first: what others say when they are stopped is not the reason."""
+
+    def __init__(self, on_failure: Callable[[], None]) -> None:
+        self._on_failure = on_failure
+        self._first: BaseException | None = None
+        self._lock = threading.Lock()
+
+    def watched(self, work: Callable[[_T], _R]) -> Callable[[_T], _R]:
+        """The same function, whose failures are noticed at once."""
+
+        def watched(item: _T) -> _R:
+            try:
+                return work(item)
+            except BaseException as problem:
+                self.reason(problem)
+                raise
+
+        return watched
+
+    def reason(self, problem: BaseException) -> BaseException:
+        """Note a failure, end the waits of the others, and tell the first one; somebody's Ctrl-C stays that."""
+        with self._lock:
+            self._first = self._first or problem
+        if not isinstance(problem, OverBudget):  # what is under way is paid, and worth waiting for
+            self._on_failure()
+        return self._first if isinstance(problem, Exception) else problem
+
+
 def in_order(
     work: Callable[[_T], _R], items: Iterable[_T], *, parallel: int, on_failure: Callable[[], None]
 ) -> Iterator[_R]:
@@ -207,34 +236,20 @@ def in_order(
         work: called in threads.
         items: read no further ahead than twice `parallel`.
         parallel: calls at one time.
-        on_failure: ends the waits of the calls under way, when one has failed or nobody wants the rest.
+        on_failure: ends the waits of the calls under way, when one has failed or nobody wants the rest; not over budget.
     """
-    first: list[BaseException] = []
-    lock = threading.Lock()
-
-    def guarded(item: _T) -> _R:
-        try:
-            return work(item)
-        except BaseException as problem:
-            # The others need not be waited for, and what they say when they are stopped is not the reason.
-            with lock:
-                first.append(problem)
-            on_failure()
-            raise
-
+    failures = _Failures(on_failure)
+    watched = failures.watched(work)
     with ThreadPoolExecutor(parallel, thread_name_prefix="tagger") as pool:
         pending: deque[Future[_R]] = deque()
         try:
             for item in items:
-                pending.append(pool.submit(guarded, item))
+                pending.append(pool.submit(watched, item))
                 if len(pending) >= 2 * parallel:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
         except BaseException as problem:
-            on_failure()
             for one in pending:
                 one.cancel()
-            if first and problem is not first[0] and isinstance(problem, Exception):
-                raise first[0] from None
-            raise
+            raise failures.reason(problem) from None

@@ -7,13 +7,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 _WORD = re.compile(r"[\w']+")
-_BREAKS = str.maketrans({sign: " " for sign in map(chr, range(128)) if not _WORD.match(sign)})
+_PLAIN = bytes(ord(chr(at).lower()) if _WORD.match(chr(at)) else ord(" ") for at in range(128)).ljust(256)
+"""ASCII as small letters, and what is in no word as a space."""
 
 
 def words(text: str) -> list[str]:
     """The words of a text, without case."""
     if text.isascii():
-        return text.lower().translate(_BREAKS).split()
+        return text.encode("ascii").translate(_PLAIN).decode("ascii").split()
     return _WORD.findall(text.replace("\u2019", "'").casefold())
 
 
