@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 
+from pytest_evalharness.arena.league.records import State
 from pytest_evalharness.arena.wire import inventory, left_behind, replays, seen, shapes
 from pytest_evalharness.arena.wire import render_requests as render
 from pytest_evalharness.arena.wire.delivery import Delivery
@@ -21,7 +22,7 @@ from pytest_evalharness.arena.wire.parameters import (
     RoundId,
 )
 from pytest_evalharness.arena.wire.refusals import not_found
-from pytest_evalharness.arena.wire.seen import Seen
+from pytest_evalharness.arena.wire.seen import Choice, Seen
 
 
 def add(api: APIRouter, house: House) -> None:
@@ -61,17 +62,15 @@ def _lists(api: APIRouter, house: House) -> None:
     wanted: Any = pages.asked(50, 100)
     shape = pages.shape(shapes.SummaryShape)
 
-    def answer(rows: list[Seen], asked: Asked) -> Response:
-        return pages.answer(
-            rows, lambda each: each.row["id"], asked, lambda each: replays.told(house, each.summary)
-        )
+    def answer(rows: list[Choice], asked: Asked) -> Response:
+        return pages.answer(rows, lambda each: each.id, asked, lambda each: replays.told(house, each.summary))
 
     @api.get("/v2/rounds/{round_id}/episode-requests", response_model=shape)
     async def of_round(round_id: RoundId, asked: Asked = wanted) -> Response:
         found = next((each for each in world.rounds if each.id == round_id), None)
         if found is None:
             raise not_found("Round")
-        return answer([seen.of_round(house, found, game) for game in found.games], asked)
+        return answer([Choice(game.id, State.COMPLETED, (found, game)) for game in found.games], asked)
 
     @api.get("/v2/policy-versions/{version_id}/episode-requests", response_model=shape)
     async def of_version(version_id: BareId, asked: Asked = wanted) -> Response:
@@ -84,11 +83,9 @@ def _lists(api: APIRouter, house: House) -> None:
     async def of_coworld(
         coworld_id: CoworldIdPath, source: str | None = None, asked: Asked = wanted
     ) -> Response:
-        rows = [each for each in seen.everything(house) if each.row["coworld_id"] == coworld_id]
+        rows = [each for each in seen.everything(house) if each.coworld.id == coworld_id]
         if source is not None:
-            rows = [
-                each for each in rows if (each.row["round_id"] is None) == (source == "experience_request")
-            ]
+            rows = [each for each in rows if each.of_round == (source != "experience_request")]
         return answer(rows, asked)
 
 

@@ -12,7 +12,7 @@ from pytest_evalharness.arena.game.games import GAMES
 from pytest_evalharness.arena.game.hosted import Order
 from pytest_evalharness.arena.league.dispatch import order_of
 from pytest_evalharness.arena.league.records import Episode, State
-from pytest_evalharness.arena.league.world import Game, Round, Version
+from pytest_evalharness.arena.league.world import Coworld, Game, Round, Version
 from pytest_evalharness.arena.wire import render_requests as render
 from pytest_evalharness.arena.wire import shapes
 from pytest_evalharness.arena.wire.dialect import Said
@@ -22,10 +22,9 @@ from pytest_evalharness.arena.wire.refusals import not_found
 
 @dataclass(frozen=True)
 class Seen:
-    """An episode: its row and its summary in today's words, and what it left."""
+    """An episode: its row in today's words, and what it left."""
 
     row: shapes.EpisodeShape
-    summary: shapes.SummaryShape
     seats: tuple[Version, ...]
     state: State
     ticks: int | None
@@ -46,7 +45,6 @@ def of_request(house: House, each: Episode) -> Seen:
             error["failed_policy_index"] = each.blamed_seat
     return Seen(
         row=render.episode(each, house.world.me),
-        summary=render.summary(each),
         seats=each.seats,
         state=each.state,
         ticks=each.ticks,
@@ -66,7 +64,6 @@ def of_round(house: House, round_: Round, game: Game) -> Seen:
     seats = [(version.player.key, version.build) for version in game.seats]
     return Seen(
         row=render.round_episode(round_, game, house.world.machine),
-        summary=render.round_summary(round_, game),
         seats=game.seats,
         state=State.COMPLETED,
         ticks=game.ticks,
@@ -75,15 +72,6 @@ def of_round(house: House, round_: Round, game: Game) -> Seen:
         ended_at=round_.completed_at,
         error=None,
     )
-
-
-def everything(house: House) -> Iterator[Seen]:
-    """All episodes, those of requests first."""
-    for request in house.desk.requests():
-        for each in request.episodes:
-            yield of_request(house, each)
-    for played in house.world.game_by_id.values():
-        yield of_round(house, *played)
 
 
 def find(house: House, episode_id: str) -> Seen:
@@ -103,17 +91,50 @@ def find(house: House, episode_id: str) -> Seen:
 
 @dataclass(frozen=True)
 class Choice:
-    """An episode that was asked for by its id, or by that of its request: shown only when its turn comes."""
+    """An episode of a list, or one that was asked for by its id: shown only when its turn comes."""
 
     id: str
     state: State
     source: Episode | tuple[Round, Game]
+
+    @property
+    def seats(self) -> tuple[Version, ...]:
+        """Who sits where."""
+        return self.source.seats if isinstance(self.source, Episode) else self.source[1].seats
+
+    @property
+    def of_round(self) -> bool:
+        """Whether a round asked for it."""
+        return not isinstance(self.source, Episode)
+
+    @property
+    def coworld(self) -> Coworld:
+        """The game that it is of."""
+        if isinstance(self.source, Episode):
+            return self.source.request.coworld
+        return self.source[0].division.league.coworld
+
+    @property
+    def summary(self) -> shapes.SummaryShape:
+        """It in a list."""
+        if isinstance(self.source, Episode):
+            return render.summary(self.source)
+        return render.round_summary(*self.source)
 
     def seen(self, house: House) -> Seen:
         """The episode with its row."""
         if isinstance(self.source, Episode):
             return of_request(house, self.source)
         return of_round(house, *self.source)
+
+
+def everything(house: House) -> Iterator[Choice]:
+    """All episodes, those of requests first."""
+    for request in house.desk.requests():
+        for each in request.episodes:
+            yield Choice(each.id, each.state, each)
+    for round_, game in house.world.game_by_id.values():
+        yield Choice(game.id, State.COMPLETED, (round_, game))
 
 
 def select(house: House, ids: Iterable[str]) -> tuple[list[Choice], list[str]]:
