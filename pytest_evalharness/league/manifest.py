@@ -20,7 +20,7 @@ _SEATS = ("tokens", "players")
 _COUNT, _LAYOUT = ("teamCount", "team_count"), ("teamLayout", "team_layout")
 _LAYOUTS = {"interleaved": "parity", "parity": "parity", "blocks": "blocks"}
 """The service's words and ours → ours."""
-_TWO = 2
+_TWO, _MOST = 2, 64
 
 
 @dataclass(frozen=True)
@@ -127,21 +127,25 @@ class Manifest:
         count, layout = self._key(_COUNT), self._key(_LAYOUT)
         if count is None and layout is None:
             return (said or self._scheduled() or "none"), {}
-        told = {key: config.get(key, self._default(key)) for key in (count, layout) if key is not None}
+        named = [key for key in (count, layout) if key is not None]
+        known = {key: config.get(key, self._default(key)) for key in named}
+        told = {key: value for key, value in known.items() if value is not None}
         number = _whole(told.get(count or ""), _TWO)
         words = _LAYOUTS.get(str(told.get(layout or "", "interleaved")), "")
         found = f"{words}/{number}"
+        if not words:
+            if said is not None:
+                return said, told
+            raise _wrong(
+                f"{printable(self.name)} seats its sides in a way that is not known ({printable(str(told))})",
+                "say which seats are a side: teams='parity', 'blocks', either with a number of sides, or 'none'",
+            )
         if said is None:
-            if not words:
-                raise _wrong(
-                    f"{printable(self.name)} seats its sides in a way that is not known ({printable(str(told))})",
-                    "say which seats are a side: teams='parity', 'blocks', either with a number of sides, or 'none'",
-                )
             return found, told
         if said not in (found, words if number == _TWO else found):
             raise _wrong(
                 f"teams={said!r}, and the settings of {printable(self.name)} say {found!r}",
-                f"set them in config ({printable(' and '.join(told))}); the sides follow from them",
+                f"set them in config ({printable(' and '.join(named))}); the sides follow from them",
             )
         return found, told
 
@@ -158,9 +162,6 @@ class Manifest:
 
     def _default(self, key: str) -> Any:
         return self.defaults.get(key, _mapping((self.config or {}).get(key)).get("default"))
-
-
-_MOST = 64
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -89,8 +89,15 @@ def test_sides_that_contradict_the_settings_are_refused():
         game(TEAMS, teams="blocks")
     assert "teamCount and teamLayout" in caught.value.next_step
     assert game(TEAMS, teams="parity").sides == (0, 1, 0, 1)
+    spiral = {**TEAMS, "teamLayout": {"default": "spiral"}}
     with pytest.raises(UsageError, match="in a way that is not known"):
-        game({**TEAMS, "teamLayout": {"default": "spiral"}})
+        game(spiral)
+    assert game(spiral, teams="blocks").sides == (0, 0, 1, 1), "whoever knows the game may say it"
+
+
+def test_a_setting_without_a_default_is_not_sent():
+    found = game({"tokens": seats(4), "teamCount": {"default": 2}, "teamLayout": {}})
+    assert (found.sides, found.pinned) == ((0, 1, 0, 1), {"teamCount": 2})
 
 
 @pytest.mark.parametrize(
