@@ -114,6 +114,23 @@ def test_episodes_can_be_named_and_those_of_rounds_too(arena, played):
     assert {entry["evidence_state"] for entry in bulk} == {"sealed"}
 
 
+def test_both_kinds_of_episodes_are_listed_by_their_game(arena, played):
+    path = f"/v2/coworlds/{played['coworld_id']}/episode-requests"
+
+    both = arena.get(path, limit=100)["entries"]
+    asked = arena.get(path, limit=100, source="experience_request")["entries"]
+    rounds = arena.get(path, limit=5, source="tournament")["entries"]
+
+    assert {each["id"] for each in played["episodes"]} <= {each["id"] for each in asked}
+    assert {each["round_id"] for each in asked} == {None}
+    assert all(each["round_id"] for each in rounds)
+    assert both[: len(asked)] == asked
+    other = arena.get("/v2/coworlds/" + arena.get("/v2/games")[1]["coworld_id"] + "/episode-requests")[
+        "entries"
+    ]
+    assert not {each["id"] for each in other} & {each["id"] for each in both}
+
+
 @pytest.mark.parametrize("cursor", ["nonsense", "e30", "eyJlcGlzb2RlIjogIngiLCAic2tpcCI6IDF9"])
 def test_a_cursor_that_is_none_is_refused(arena, played, cursor):
     params = {"ids": played["id"], "include": "replay", "cursor": cursor}
