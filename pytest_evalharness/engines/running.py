@@ -16,6 +16,7 @@ from pytest_evalharness.engines import catalogue
 from pytest_evalharness.engines.benchmark.leaderboard import Resampling
 from pytest_evalharness.engines.benchmark.report import Report
 from pytest_evalharness.engines.benchmark.run import benchmark
+from pytest_evalharness.engines.catalogue.code import release
 from pytest_evalharness.engines.catalogue.contract import DecisionEngine
 from pytest_evalharness.engines.catalogue.loading import load_engines
 from pytest_evalharness.engines.catalogue.results import checked, load_table
@@ -57,6 +58,7 @@ class Prepared:
 
     def __init__(self, plan: EnginePlan, places: Places) -> None:
         self.plan = plan
+        self._keep = places.data / "cache" / "benchmarks"
         self._file = None if plan.file is None else places.base / plan.file
         self.engines = self._engines()
         self._params = self._knobs()
@@ -113,18 +115,15 @@ class Prepared:
 
     def key(self) -> str:
         """What the benchmark's numbers follow from: the evidence's content, the engines' code, and how it is scored."""
-        from importlib.metadata import version
-
         asked = {
             "evidence": self.evidence.content_hash(),
-            "engines": [engine.name for engine in self.engines],
-            "file": None if self._file is None else hashlib.sha256(self._file.read_bytes()).hexdigest(),
+            "engines": [(engine.name, engine.code) for engine in self.engines],
             "tables": self.tables,
             "params": self._params,
             "bootstrap": self.plan.bootstrap,
             "seed": self.plan.seed,
             "margin": self.plan.margin,
-            "version": version("pytest-evalharness"),
+            "release": release(),
         }
         return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()
 
@@ -141,6 +140,7 @@ class Prepared:
             tables=self.tables,
             params=self._params,
             how=Resampling(bootstrap=plan.bootstrap, seed=plan.seed, margin=plan.margin),
+            keep=self._keep,
             say=say,
         )
 

@@ -12,6 +12,7 @@ from pytest_evalharness.engines.benchmark.report import DONE, FAILED, NOT_ENOUGH
 from pytest_evalharness.engines.evidence.document import Evidence
 from pytest_evalharness.errors import EvalHarnessError, NotEnoughEvidence
 
+
 class Engine(Protocol):
     """What the benchmark needs of an engine."""
 
@@ -22,6 +23,10 @@ class Engine(Protocol):
     @property
     def label(self) -> str:
         """Its name for people."""
+
+    @property
+    def code(self) -> str:
+        """What tells its function from another of the same name: results are kept under it."""
 
     @property
     def why_not_on_a_log(self) -> str | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from pytest_evalharness.engines.benchmark import checks, support
 from pytest_evalharness.engines.benchmark.fitting import Fit
+from pytest_evalharness.engines.benchmark.kept import Kept
 from pytest_evalharness.engines.benchmark.report import (
     DONE,
     Baseline,
@@ -56,11 +57,15 @@ class Resampling:
 class Leaderboard:
     """The scoring half of a benchmark."""
 
-    def __init__(self, sides: Sides, fits: list[Fit], how: Resampling) -> None:
+    def __init__(
+        self, sides: Sides, fits: list[Fit], how: Resampling, later: Mapping[str, Lift], kept: Kept
+    ) -> None:
         self._evidence = sides.evidence
         self._sides = sides
         self._fits = fits
         self._how = how
+        self._later = later
+        self._kept = kept
         self._calls = sides.calls
         self._done = [one for one in fits if one.status == DONE]
         self._targets = {one.engine: Target.table(self._calls, one.policy) for one in self._done}
@@ -80,14 +85,7 @@ class Leaderboard:
             for alpha in LEANS
         }
         say(f"scoring {len(self._targets)} tables on {len(calls):,} held-out calls")
-        scored = score(
-            calls,
-            {"@today": today, "@random": random, **self._targets},
-            weighed=leans,
-            resamples=self._how.bootstrap,
-            seed=self._how.seed,
-            progress=lambda done, of: say(f"resampled {done:,} of {of:,}"),
-        )
+        scored = self._scores({"@today": today, "@random": random, **self._targets}, leans, say)
         self._today, self._random, self._scored = scored["@today"], scored["@random"], scored
         doubts = checks.hold(calls, self._today, next(iter(self._targets.values()), None))
         together = self._together()
@@ -103,6 +101,39 @@ class Leaderboard:
             notices=[*self._notices(), *doubts],
             caveat=self._caveat,
         )
+
+    def _scores(
+        self, targets: Mapping[str, Target], leans: Mapping[str, Target], say: Say
+    ) -> dict[str, Scores]:
+        """The scores of all policies; of those that were scored before, on the same resamples, what was kept."""
+        how, kept = self._how, self._kept
+        asked = {
+            name: {
+                "policy": target.told(),
+                "bootstrap": how.bootstrap,
+                "seed": how.seed,
+                "modelled": name in targets,
+            }
+            for name, target in {**targets, **leans}.items()
+        }
+        found = {name: kept.scores(**words) for name, words in asked.items()}
+        known = {name: scores for name, scores in found.items() if scores is not None}
+        missing = [
+            {name: one for name, one in group.items() if name not in known} for group in (targets, leans)
+        ]
+        if not any(missing):
+            return known
+        fresh = score(
+            self._calls,
+            missing[0],
+            weighed=missing[1],
+            resamples=how.bootstrap,
+            seed=how.seed,
+            progress=lambda done, of: say(f"resampled {done:,} of {of:,}"),
+        )
+        for name, scores in fresh.items():
+            kept.keep_scores(scores, **asked[name])
+        return known | fresh
 
     # --------------------------------------------------------------- rows
 
@@ -142,6 +173,7 @@ class Leaderboard:
             lean=[self._lean(fitted.engine, alpha) for alpha in LEANS],
             support=support.states(calls, self._targets[fitted.engine], self._evidence.vocabulary),
             more_calls=support.more_calls(len(calls), scores.ess),
+            time_split=self._later.get(fitted.engine),
             policy=fitted.policy,
             diagnostics=fitted.diagnostics,
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_evalharness.engines.catalogue.code import code_beside, release
 from pytest_evalharness.engines.catalogue.knobs import Param
 from pytest_evalharness.engines.catalogue.results import Result, checked
 from pytest_evalharness.engines.catalogue.tracing import broken
@@ -140,6 +141,14 @@ class DecisionEngine:
     def built_in(self) -> bool:
         """Whether it is one of the catalogue's own."""
         return (getattr(self.fn, "__module__", "") or "").startswith(f"{_BUILT_IN}.")
+
+    @property
+    def code(self) -> str:
+        """What tells this function from an edited one, so that results can be kept under it.
+
+        The release for the catalogue's own; else a hash of its file and the Python files beside it, which it may import.
+        """
+        return release() if self.built_in else code_beside(_home(self.fn)[0])
 
     @property
     def why_not_on_a_log(self) -> str | None:

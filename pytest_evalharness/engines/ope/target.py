@@ -51,6 +51,10 @@ class Target:
         chosen = [moves[policy[state]] if state in policy else NONE for state in calls.states]
         return cls(np.array(chosen, np.int64), lean=lean)
 
+    def told(self) -> dict[str, object]:
+        """The policy in plain values, for the log whose states it was made for."""
+        return {"choice": self.choice.tolist(), "uniform": self.uniform, "lean": self.lean}
+
     def ratios(self, calls: Calls) -> Floats:
         """How much likelier each logged move is under the policy than it was (R).
 

@@ -76,6 +76,8 @@ QUICK = Resampling(bootstrap=60)
 class Engine:
     """Somebody's engine."""
 
+    code = "of a test"
+
     def __init__(self, name, found=None, why_not_on_a_log=None):
         self.name, self.label, self.why_not_on_a_log, self._found = (
             name,
@@ -418,3 +420,74 @@ def rows_of(name, *turns):
         }
         for at, (state, move) in enumerate(turns)
     ]
+
+
+# --------------------------------------------------------- what is kept
+
+
+def test_a_table_that_is_added_refits_and_redraws_nothing(tmp_path, monkeypatch):
+    from pytest_evalharness.engines.benchmark import leaderboard
+
+    fitted = []
+
+    def learns(part, params):
+        fitted.append(1)
+        return {"policy": OFFER}
+
+    told, engine = evidence(rows(300)), Engine("it", learns)
+    first = benchmark(told, [engine], tables={"close": {"0:5:none": "close"}}, how=QUICK, keep=tmp_path)
+    drawn = []
+    real = leaderboard.score
+    monkeypatch.setattr(leaderboard, "score", lambda *a, **k: drawn.append(sorted(a[1])) or real(*a, **k))
+    again = benchmark(told, [engine], tables={"close": {"0:5:none": "close"}}, how=QUICK, keep=tmp_path)
+    assert again == first
+    assert (fitted, drawn) == ([1], [])
+    more = {"close": {"0:5:none": "close"}, "new": {"0:5:none": "offer"}}
+    added = benchmark(told, [engine], tables=more, how=QUICK, keep=tmp_path)
+    assert (fitted, drawn) == ([1], [["new"]])
+    assert added["it"].estimates == first["it"].estimates
+    assert added == benchmark(told, [engine], tables=more, how=QUICK)
+
+
+def test_what_is_kept_belongs_to_its_evidence_its_code_and_its_knobs(tmp_path):
+    fitted = []
+
+    def learns(part, params):
+        fitted.append(params)
+        return {"policy": OFFER}
+
+    told, engine = evidence(rows(120)), Engine("it", learns)
+    few = Resampling(bootstrap=3)
+    benchmark(told, [engine], how=few, keep=tmp_path)
+    benchmark(told, [engine], how=few, keep=tmp_path, params={"it": {"alpha": 1}})
+    benchmark(evidence(rows(121)), [engine], how=few, keep=tmp_path)
+    engine.code = "edited"
+    benchmark(told, [engine], how=few, keep=tmp_path)
+    assert len(fitted) == 4
+    for path in tmp_path.rglob("*.json"):
+        path.write_text("{spoilt")
+    assert benchmark(told, [engine], how=few, keep=tmp_path)["it"].status == "done"
+    assert len(fitted) == 5
+
+
+# ------------------------------------------------------------ later calls
+
+
+def test_the_time_split_fits_on_earlier_calls_and_scores_later_ones():
+    seen = []
+
+    def learns(part, params):
+        seen.append({row.episode_id for row in part.transitions()})
+        return {"policy": OFFER}
+
+    told = evidence(rows(500), manifest={"sample": "uniform; in the order of the export"})
+    report = benchmark(told, [Engine("it", learns)], tables={"mine": OFFER}, how=QUICK)
+    ids = list(dict.fromkeys(row.episode_id for row in told.transitions()))
+    assert seen[1] == set(ids[:400])
+    late = report["it"].time_split
+    assert late.lift > 0
+    assert late.ci[0] < late.lift < late.ci[1]
+    assert report["mine"].time_split is None  # nobody knows on which calls it was fitted
+    assert "on the last fifth of the calls" in "\n".join(rendering.opened(report, report["it"]))
+    unordered = benchmark(evidence(rows(500)), [Engine("it", learns)], how=QUICK)
+    assert unordered["it"].time_split is None
