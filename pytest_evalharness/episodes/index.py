@@ -153,15 +153,20 @@ class Index:
         Raises:
             OSError: the folder cannot be written to.
         """
-        told = {
+        head = {
             "format": FORMAT,
             "server": self.server,
             "selection": self.selection,
             "downloaded": iso(now),
             "more": self.more,
-            "episodes": [one.to_json() for one in sorted(self.entries.values(), key=lambda one: one.folder)],
         }
-        write_atomic(self.root / INDEX, readable_json(told))
+        # A line an episode, written by the fast encoder: of a thousand episodes this is megabytes, again and again.
+        lines = [
+            json.dumps(one.to_json(), sort_keys=True)
+            for one in sorted(self.entries.values(), key=lambda one: one.folder)
+        ]
+        top = readable_json(head).removesuffix("\n}\n")
+        write_atomic(self.root / INDEX, f'{top},\n  "episodes": [\n' + ",\n".join(lines) + "\n  ]\n}\n")
 
 
 def _id_in(folder: Path) -> str:

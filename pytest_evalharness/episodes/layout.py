@@ -105,17 +105,19 @@ def parent_of(folder: Path, relative: str) -> Path:
 
 def size_on_disk(root: Path, relative: str) -> int | None:
     """The size of a regular file below a folder, reached through no link; None where there is no such file."""
-    path = root
+    path = str(
+        root
+    )  # not a Path at each step: tens of thousands of files are looked at before anything is downloaded
     parts = relative.split("/")
     if any(part in {"", ".", ".."} for part in parts):
         return None
     try:
         for part in parts[:-1]:
-            path = path / part
-            if not stat.S_ISDIR(path.lstat().st_mode):
+            path = f"{path}/{part}"
+            if not stat.S_ISDIR(os.lstat(path).st_mode):
                 return None
-        found = (path / parts[-1]).lstat()
-    except OSError:
+        found = os.lstat(f"{path}/{parts[-1]}")
+    except (OSError, ValueError):
         return None
     return found.st_size if stat.S_ISREG(found.st_mode) else None
 
