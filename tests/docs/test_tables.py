@@ -342,7 +342,8 @@ def test_the_chances_follow_from_the_rates(pages, rates):
 
 
 def test_the_cases_are_the_shipped_ones(root):
-    shipped = "".join(path.read_text() for path in (root / "evals").glob("test_*.py"))
+    files = [path for path in (root / "evals").glob("test_*.py") if path.name != "test_engines.py"]
+    shipped = "".join(path.read_text() for path in files)
     assert set(re.findall(r"def (test_\w+)\(", shipped)) == set(CASES)
     for declared, _, games in CASES.values():
         assert f'claim="{declared.claim}"' in shipped

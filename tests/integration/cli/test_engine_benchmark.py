@@ -12,11 +12,11 @@ SHARES = {"greet": 0.5, "offer": 0.3, "close": 0.2}
 OWN = """
 from pytest_evalharness import decision_engine, Param
 
-@decision_engine(name="mine", family="own", learns_from="episodes", params=[Param("pick", "Pick", "choice", "greet", choices=("greet", "offer"))])
+@decision_engine(name="cli-mine", family="own", learns_from="episodes", params=[Param("pick", "Pick", "choice", "greet", choices=("greet", "offer"))])
 def mine(evidence, params):
     return {"policy": {state: params["pick"] for state in evidence.states}}
 
-@decision_engine(name="other", family="own", learns_from="episodes", params=[])
+@decision_engine(name="cli-other", family="own", learns_from="episodes", params=[])
 def other(evidence, params):
     raise KeyError("nothing here")
 """
@@ -84,16 +84,16 @@ def test_a_leaderboard_and_its_report(calls, capsys, tmp_path):
 
 def test_own_engines_and_tables_join_the_leaderboard(calls, app, capsys, tmp_path):
     (tmp_path / "table.json").write_text(json.dumps({"0:5:none": "close"}))
-    words = ["--engines", "none", "--file", app, "--param", "mine.pick=offer"]
+    words = ["--engines", "none", "--file", app, "--param", "cli-mine.pick=offer"]
     assert benchmark(calls, *words, "--table", f"theirs={tmp_path / 'table.json'}", "--json") == 0
     rows = {row["engine"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
-    assert rows["mine"]["policy"] == {"0:5:none": "offer"}
-    assert rows["mine"]["verdict"]["verdict"] == "better"
+    assert rows["cli-mine"]["policy"] == {"0:5:none": "offer"}
+    assert rows["cli-mine"]["verdict"]["verdict"] == "better"
     assert rows["theirs"]["verdict"]["verdict"] == "worse"
-    assert rows["other"]["status"] == "failed"
-    assert "nothing here" in rows["other"]["reason"]
-    assert benchmark(calls, *words[:4], "--engine", "mine", "--param", "pick=offer") == 0
-    assert "other" not in capsys.readouterr().out
+    assert rows["cli-other"]["status"] == "failed"
+    assert "nothing here" in rows["cli-other"]["reason"]
+    assert benchmark(calls, *words[:4], "--engine", "cli-mine", "--param", "pick=offer") == 0
+    assert "cli-other" not in capsys.readouterr().out
 
 
 def test_the_same_question_has_the_same_answer(calls, capsys):
@@ -169,7 +169,7 @@ def test_the_engines_there_are(app, capsys, tmp_path):
     assert "lambda=0.8 (0…1)" in told
     assert main(["engine", "ls", app]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("mine")
+    assert told.startswith("cli-mine")
     assert "pick=greet (greet|offer)" in told
     assert main(["engine", "ls", "--json"]) == 0
     assert {"name", "learns_from", "params"} <= set(json.loads(capsys.readouterr().out)[0])
