@@ -53,6 +53,12 @@ def app(tmp_path_factory):
     return str(path)
 
 
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path, monkeypatch):
+    """What is kept for later benchmarks stays in the test's own folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 def benchmark(calls, *words):
     return main(["engine", "benchmark", "--evidence", calls, "--bootstrap", "40", *words])
 

@@ -10,6 +10,12 @@ from pytest_evalharness.engines.evidence.document import Evidence
 from pytest_evalharness.engines.worlds import transcripts
 
 
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path, monkeypatch):
+    """What is kept for later benchmarks stays in the test's own folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 def test_an_engine_beside_the_exact_optimum(capsys):
     assert (
         main(["engine", "run", "value-iteration", "--world", "acme-small", "--episodes", "20", "--json"]) == 0
