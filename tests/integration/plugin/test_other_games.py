@@ -268,7 +268,39 @@ def test_a_single_seat_of_a_side_is_explained_and_a_roster_by_hand_is_played(pro
     assert project.posted == 2
 
 
+POOL = """
+import pytest
+
+@pytest.mark.league_pool(configs=[{"side": 0}, {"side": 1}], WORDS)
+def test_both_sides(pool):
+    pool.require()
+"""
+
+
+@pytest.mark.slow
+def test_both_sides_of_a_game_are_pooled(judge, project):
+    result = judge("paintarena", 'episodes=40, claim="better"', source=POOL, **PAINT)
+    assert result.ret == 0, result.stdout.str()
+    assert project.posted == 4
+    found = the_result(project)
+    assert list(found["strata"]) == ["side 0", "side 1"]
+    assert [one["plan"]["tested_seat"] for one in found["strata"].values()] == [0, 1]
+    assert found["judgement"]["declaration"]["win"] == "highest"
+    assert found["judgement"]["verdict"] == "better"
+
+
 # ---------------------------------------------------------- whom to ask
+
+
+def test_a_manifest_that_tells_no_seats_asks_for_them(judge, project):
+    result = judge("heartleaf", "episodes=2", **PAINT)
+    assert result.ret == 4
+    assert "the manifest of heartleaf does not tell how many seats a game has" in result.stderr.str()
+    assert "seats=N in the mark, or --eval-seats N" in result.stderr.str()
+    told = judge("heartleaf", "episodes=2, seats=9", **PAINT)
+    assert told.ret == 11, "nobody has entered that league"
+    assert "8 are needed to fill the other seats" in told.stdout.str()
+    assert project.posted == 0
 
 
 def test_a_league_that_does_not_exist_keeps_its_case_from_running(project, leagues):
