@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import gzip
 import os
 import re
@@ -69,7 +70,7 @@ class DataFolder:
         return self.root / "registry" / f"{checked_tenant(tenant)}.jsonl.gz"
 
     def register(self, tenant: str, export: Path) -> bool:
-        """Copy an export to where the registry of a world is, compressed; whether there was another one before.
+        """Copy an export to where the registry of a world is, compressed; whether that replaced another one.
 
         Raises:
             UsageError: the name is no world's.
@@ -92,6 +93,9 @@ class DataFolder:
                         filename="", fileobj=out, mode="wb", compresslevel=6, mtime=0
                     ) as packed:
                         shutil.copyfileobj(source, packed, 1 << 20)
+            if had and filecmp.cmp(name, target, shallow=False):
+                os.unlink(name)  # noqa: PTH108 - an interrupted build knows its export by the time it was written
+                return False
             os.replace(name, target)  # noqa: PTH105 - mkstemp speaks in names
         except BaseException as problem:
             with contextlib.suppress(OSError):

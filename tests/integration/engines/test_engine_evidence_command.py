@@ -105,6 +105,9 @@ def test_the_registry_is_kept_and_replaced(run, export, tmp_path):
     assert (record["counts"]["calls"], record["counts"]["turns"], record["split"]["seed"]) == (30, 30, 3)
     assert "replaced" not in err
     _, _, err = run("evidence-build", "acme", "--from", export, "--data", data)
+    assert "replaced" not in err
+    export.write_bytes(gzip.compress(gzip.decompress(export.read_bytes()) + b"\n{}"))
+    _, _, err = run("evidence-build", "acme", "--from", export, "--data", data)
     assert "the registry's earlier calls of acme were replaced" in err
 
 

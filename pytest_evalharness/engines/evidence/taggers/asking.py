@@ -249,7 +249,7 @@ def in_order(
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
-        except BaseException as problem:
+        except BaseException as problem:  # noqa: BLE001 - it, or the one that came before it, is raised again
             for one in pending:
                 one.cancel()
             raise failures.reason(problem) from None
