@@ -16,6 +16,7 @@ from pytest_evalharness.episodes.artifacts import Artifact, Category, Offer, Out
 from pytest_evalharness.episodes.index import Entry, Index
 from pytest_evalharness.episodes.layout import EPISODE, ReplayNames, file_of, real_folder, size_on_disk
 from pytest_evalharness.episodes.limits import DownloadLimits
+from pytest_evalharness.episodes.parts import sync_folder
 from pytest_evalharness.episodes.references import Reference, reference
 from pytest_evalharness.episodes.replays import decoded
 from pytest_evalharness.episodes.routes import Source
@@ -207,6 +208,8 @@ class Download:
             episode = self._whole(episode)
             self._note(episode, entry, folder)
             outcomes = self._fetched(episode, entry, folder, late)
+            for place in {(folder / one.path).parent for one in outcomes if one.state is State.OK}:
+                sync_folder(place)  # once for all files in it: each would cost as much as writing it
         except (CredentialsRejected, UsageError):
             raise
         except EvalHarnessError as problem:

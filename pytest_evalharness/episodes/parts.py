@@ -109,13 +109,12 @@ class Part:
         return os.pread(self._file, count, 0)
 
     def finish(self) -> None:
-        """Put the whole file into its place, in one step that survives a power cut."""
+        """Put the whole file into its place, in one step; `sync_folder` makes that survive a power cut."""
         os.fsync(self._file)
         os.replace(self._path, self.place)  # noqa: PTH105 - as base.files does it
         self._kept = True
         with contextlib.suppress(FileNotFoundError):
             self._note.unlink()
-        sync_folder(self.place.parent)
 
     def drop(self) -> None:
         """Forget everything, also on disk."""

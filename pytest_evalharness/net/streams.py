@@ -76,6 +76,7 @@ class Streams:
     ) -> None:
         self._base = httpx.URL(base_url.rstrip("/"))
         self._secret = QuietHeaders(headers)
+        self._usual = {"User-Agent": user_agent(), "Accept": "*/*", "Accept-Encoding": "identity"}
         self._environ = os.environ if environ is None else environ
         self._connect = connect
         self._read = read
@@ -172,9 +173,7 @@ class Streams:
         timeout = httpx.Timeout(
             connect=min(self._connect, left), read=min(self._read, left), write=left, pool=left
         )
-        sent = QuietHeaders(
-            {"User-Agent": user_agent(), "Accept": "*/*", "Accept-Encoding": "identity", **headers}
-        )
+        sent = QuietHeaders({**self._usual, **headers})
         if own:  # an address that the API gives away carries its own right, if it needs one
             sent.update(self._secret)
         return httpx.Request("GET", url, headers=sent, extensions={"timeout": timeout.as_dict(), HELD: False})
