@@ -126,15 +126,22 @@ def test_packed_twice_and_in_members():
     assert b"".join(unpacked([b"x"], 100)) == b"x"
 
 
+def _four_times(raw):
+    """Without the time of day in it: a parameter's value is a part of its test's name."""
+    for _ in range(4):
+        raw = gzip.compress(raw, mtime=0)
+    return raw
+
+
 @pytest.mark.failure_mode(number=20)
 @pytest.mark.parametrize(
     ("packed", "why"),
     [
         (zlib.compress(bytes(10_000_000)), "more than 1000000 bytes"),
-        (gzip.compress(bytes(10_000_000)), "more than 1000000 bytes"),
+        (gzip.compress(bytes(10_000_000), mtime=0), "more than 1000000 bytes"),
         (zlib.compress(b"whole" * 100)[:-9], "cut off"),
         (b"\x1f\x8bnothing", "damaged gzip"),
-        (gzip.compress(gzip.compress(gzip.compress(gzip.compress(b"x")))), "packed more than 3 times"),
+        (_four_times(b"x"), "packed more than 3 times"),
     ],
 )
 def test_what_cannot_be_unpacked(packed, why):
