@@ -16,7 +16,7 @@ from typing import Any
 from pytest_evalharness.base.clock import Clock, iso
 from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.engines.evidence.assembly import PAIR_RULE, Rows, completed, write_document
-from pytest_evalharness.engines.evidence.collecting import Collecting, collect
+from pytest_evalharness.engines.evidence.collecting import UNMAPPED, Collecting, collect
 from pytest_evalharness.engines.evidence.document import Document, Split
 from pytest_evalharness.engines.evidence.folder import DataFolder, SetRecord
 from pytest_evalharness.engines.evidence.outcomes import ENDINGS, Outcomes
@@ -131,7 +131,7 @@ def _build(
             on_progress(_READ, f"going on with {len(sample.entries):,} calls that were sampled before")
         if not sample.entries:
             spool.remove()
-            raise _nothing_usable(plan, sample)
+            raise _nothing_usable(sample)
         rows = _read(plan, tagger, spool, sample, on_progress)
         try:
             _check(rows, tagger, sample)
@@ -220,8 +220,8 @@ def _check(rows: Rows, tagger: Tagger, sample: Sample) -> None:
         )
 
 
-def _nothing_usable(plan: BuildPlan, sample: Sample) -> NotEnoughEvidence:
-    unmapped = [label for label in sample.labels if plan.outcomes.meaning(label) is None]
+def _nothing_usable(sample: Sample) -> NotEnoughEvidence:
+    unmapped = [label for label in sample.labels if sample.meanings[label] == UNMAPPED]
     if unmapped:
         named = ", ".join(f"{label!r} ({sample.labels[label]:,})" for label in unmapped[:5])
         do = f"say what the labels mean in a file and name it with --outcomes: {named}"
@@ -289,7 +289,7 @@ def _told(plan: BuildPlan, tagger: Tagger, sample: Sample, rows: Rows, now: floa
         words=plan.world.words,
         split=Split(seed=plan.seed),
         tagger=tagged,
-        outcome_map={label: plan.outcomes.meaning(label) or "unmapped" for label in sorted(sample.labels)},
+        outcome_map=dict(sorted(sample.meanings.items())),
         counts={
             "rows": sample.rows,
             "usable_calls": sample.usable,

@@ -19,6 +19,7 @@ _PIECE = 1 << 20
 _LONGEST_LINE = 16 << 20
 _MARK = b"\xef\xbb\xbf"
 """What some exporters begin a file with."""
+_CUT = "it is damaged or was cut ({}); a sample of a part would not be uniform"
 _SPEAKERS = {"agent": True, "assistant": True, "customer": False, "user": False}
 
 
@@ -192,9 +193,7 @@ def rows(
                 raise unreadable(path, "the file is empty")
             yield source.digest()
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise unreadable(
-            path, f"it is damaged or was cut ({problem}); a sample of a part would not be uniform"
-        ) from None
+        raise unreadable(path, _CUT.format(problem)) from None
     except OSError as problem:
         raise unreadable(path, problem.strerror or str(problem)) from None
 
@@ -238,6 +237,26 @@ def _split(stream: Any, source: Hashing, on_progress: Callable[[float], None]) -
         yield None
     elif rest:
         yield rest
+
+
+def require_whole(path: Path, told: Path) -> None:
+    """Read a gzip file to its end.
+
+    Args:
+        path: the file.
+        told: how messages call it.
+
+    Raises:
+        EvidenceUnreadable: it is damaged, was cut, or is empty.
+    """
+    try:
+        with gzip.open(path) as file:
+            if not file.read(1):
+                raise unreadable(told, "the file is empty")
+            while file.read(_PIECE):
+                pass
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        raise unreadable(told, _CUT.format(problem)) from None
 
 
 def unreadable(path: Path, why: str) -> EvidenceUnreadable:

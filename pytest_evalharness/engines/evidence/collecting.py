@@ -19,6 +19,9 @@ from pytest_evalharness.engines.evidence.scrubbing import CallKeys, scrub
 _MOST_LABELS = 200
 _OTHER_LABELS = "(other labels)"
 _LONGEST_LABEL = 60
+_MIXED = "mixed"
+UNMAPPED = "unmapped"
+"""What a label is taken for that the outcome map does not know."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ def collect(how: Collecting, spool: Spool, on_progress: Callable[[float], None] 
         entries=entries,
         skipped=dict(sorted(sieve.skipped.items())),
         labels=dict(sieve.labels.most_common()),
+        meanings=sieve.meanings,
         rows=lines + sum(sieve.skipped[why] for why in ("bad_json", "wrong_types", "too_long")),
         usable=sieve.count,
         export_hash=export_hash,
@@ -95,6 +99,7 @@ class _Sieve:
         self._seen: set[int] = set()
         self.skipped: Counter[str] = Counter()
         self.labels: Counter[str] = Counter()
+        self.meanings: dict[str, str] = {}
         self.count = 0
         self._known: dict[str, tuple[str, Meaning | None]] = {}
 
@@ -135,6 +140,9 @@ class _Sieve:
                 self._known[label] = known
             elif known[0] not in self.labels:
                 known = _OTHER_LABELS, known[1]
+            told = known[1] or UNMAPPED
+            if self.meanings.setdefault(known[0], told) != told:
+                self.meanings[known[0]] = _MIXED
         self.labels[known[0]] += 1
         return known[1]
 

@@ -18,6 +18,7 @@ import msgspec
 
 from pytest_evalharness.base.clock import iso, parse_iso
 from pytest_evalharness.base.files import readable_json, safe_component, write_atomic
+from pytest_evalharness.engines.evidence.calls import require_whole
 from pytest_evalharness.errors import EvidenceUnreadable, NotEnoughEvidence, UsageError
 
 VOLUME = "vol:"
@@ -74,7 +75,7 @@ class DataFolder:
 
         Raises:
             UsageError: the name is no world's.
-            EvidenceUnreadable: the export cannot be read.
+            EvidenceUnreadable: the export cannot be read to its end; what was there before is still there.
         """
         target = self.registry(tenant)
         had = target.exists()
@@ -93,6 +94,7 @@ class DataFolder:
                         filename="", fileobj=out, mode="wb", compresslevel=6, mtime=0
                     ) as packed:
                         shutil.copyfileobj(source, packed, 1 << 20)
+            require_whole(Path(name), export)  # a spoilt export must not take the place of a good one
             if had and filecmp.cmp(name, target, shallow=False):
                 os.unlink(name)  # noqa: PTH108 - an interrupted build knows its export by the time it was written
                 return False

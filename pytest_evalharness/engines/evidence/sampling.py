@@ -42,7 +42,8 @@ class Sample(msgspec.Struct, kw_only=True):
     Attributes:
         entries: the place and length of each call in the spool, in the order of the export.
         skipped: rows that are no usable call, by reason.
-        labels: calls by the platform's label, usable or not.
+        labels: calls by the platform's label, usable or not, as documents show it.
+        meanings: what each of these labels was taken for.
         rows: lines of the export.
         usable: calls that could have been sampled.
         export_hash: of the export's bytes.
@@ -51,6 +52,7 @@ class Sample(msgspec.Struct, kw_only=True):
     entries: list[tuple[int, int]]
     skipped: dict[str, int]
     labels: dict[str, int]
+    meanings: dict[str, str]
     rows: int
     usable: int
     export_hash: str

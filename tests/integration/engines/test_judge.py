@@ -206,6 +206,14 @@ def test_a_judge_that_does_not_answer_ends_the_build(serve, judge, calls):
     assert len(server.requests) == 6
 
 
+def test_a_judge_that_wants_an_hour_is_gone_on_with_later(serve, judge, calls, clock):
+    server = serve(lambda _: ({}, 429, [("Retry-After", "3600")]))
+    with pytest.raises(ServerUnreachable, match="HTTP 429"):
+        read(judge(server, parallel=1), calls(1))
+    assert clock.waits == []
+    assert len(server.requests) == 1
+
+
 def test_a_slow_judge_is_not_waited_for_without_end(serve, wire, judge, calls):
     server = serve(lambda _: wire.silent)
     with pytest.raises(ServerUnreachable, match="the judge does not answer"):

@@ -251,6 +251,16 @@ def test_a_free_text_outcome_fills_neither_memory_nor_document(build_set, calls)
     assert "0555" not in json.dumps(evidence.to_dict())
 
 
+def test_a_label_that_is_shown_shortened_keeps_its_meaning(build_set, calls, tmp_path):
+    long = f"call me on 0555 123 456 {'x' * 80}"
+    (tmp_path / "outcomes.toml").write_text(f'"{long}" = "won"\n')
+    told = [{**one, "outcome": long} if one["outcome"] == "Booked Visit" else one for one in calls(60)]
+    record, evidence = build_set(told, overrides=tmp_path / "outcomes.toml")
+    (shown,) = [label for label in evidence.document.outcome_map if label.startswith("call me on [phone] xx")]
+    assert evidence.document.outcome_map[shown] == "won"
+    assert record.counts["labels"][shown] == 20
+
+
 # ------------------------------------------------------------- interrupted
 
 

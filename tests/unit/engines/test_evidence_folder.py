@@ -47,6 +47,26 @@ def test_an_export_that_is_not_there_cannot_be_registered(folder, tmp_path):
     assert not folder.registry("acme").exists()
 
 
+SPOILT = {
+    "cut": lambda raw: raw[:-9],
+    "empty": lambda _: b"",
+    "nothing packed": lambda _: gzip.compress(b""),
+    "no gzip": lambda _: b"\x1f\x8bx",
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_spoilt_export_does_not_take_the_place_of_a_good_one(folder, export, how):
+    folder.register("acme", export([{"call_id": "1"}]))
+    good = folder.registry("acme").read_bytes()
+    bad = export([{"call_id": "2"}], "bad.jsonl.gz")
+    bad.write_bytes(SPOILT[how](bad.read_bytes()))
+    with pytest.raises(EvidenceUnreadable, match=r"bad\.jsonl\.gz is no call export that can be read"):
+        folder.register("acme", bad)
+    assert folder.registry("acme").read_bytes() == good
+    assert len(list(folder.registry("acme").parent.iterdir())) == 1
+
+
 def test_where_exports_are_found(folder):
     with pytest.raises(NotEnoughEvidence, match="the registry holds no calls of acme"):
         folder.export("acme", "registry")

@@ -22,6 +22,8 @@ OVERLOADED = 529
 _NO_ENTRY = frozenset({401, 403})
 _TRIES = 6
 _TRIES_OF_GARBAGE = 3
+_LONGEST_WAIT = 300.0
+"""Seconds that a server may ask for; one that wants longer is gone on with later."""
 _KEPT = "no set was written; the sample and every answer so far are kept"
 _AGAIN = "the same command goes on where this one stopped"
 
@@ -117,12 +119,11 @@ class Asker:
                     self._require_useful(problem)
                     return None
                 failures += 1
-                if failures == _TRIES or self.stop.is_set():
+                seconds = pause(problem, failures, rng=self._rng, now=self._clock.now())
+                if failures == _TRIES or seconds > _LONGEST_WAIT or self.stop.is_set():
                     raise self._unreachable(problem) from None
                 self._count("retries")
-                if self._clock.wait(
-                    pause(problem, failures, rng=self._rng, now=self._clock.now()), self.stop
-                ):
+                if self._clock.wait(seconds, self.stop):
                     raise self._unreachable(problem) from None
             else:
                 self._answered = True
