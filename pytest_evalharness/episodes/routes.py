@@ -167,15 +167,18 @@ def seat_of(name: Any) -> int | None:
 def replay_offer(episode: Reference, route: str) -> Offer:
     """A replay: from its public address if it has one that can be fetched, else from the server's route."""
     artifact, url = Artifact(Category.REPLAY), episode.replay_url or ""
-    if urlsplit(url).scheme in {"http", "https"}:
+    if url.lower().startswith(("http://", "https://")):
         return Offer(artifact, address=url, route=shown(url))
     return _at(artifact, route)  # also for `conductor://`, which only the service itself can read
 
 
 def shown(address: str) -> str:
-    """An address without its query, in which a signature may stand."""
-    parts = urlsplit(address)
-    host = parts.hostname or ""
+    """An address without its query, in which a signature may stand, and without a login."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+    except ValueError:
+        return "an address that is none"
     return printable(f"{parts.scheme}://{host}{parts.path}" if parts.scheme else parts.path, 300)
 
 

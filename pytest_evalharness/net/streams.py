@@ -139,7 +139,7 @@ class Streams:
 
     def _first(self, address: str) -> httpx.URL:
         if address.startswith("/"):
-            return httpx.URL(f"{self._base}{address}")
+            return _parsed(f"{self._base}{address}")
         url = _parsed(address)
         self._require_open(url, self._base)
         return url
