@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import re
+import sys
 
 import pytest
 
@@ -158,6 +159,29 @@ def test_a_judges_set_is_named_after_it(run, export, tmp_path, serve, openai):
     code, out, _ = run(*build, "--json")
     assert len(server.requests) == asked
     assert json.loads(out)["content_hash"] == evidence.document.manifest["content_hash"]
+
+
+def test_a_models_set_is_named_after_it(run, export, tmp_path):
+    (tmp_path / "model.py").write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    print(json.dumps({'answers': {'move': 'close' if len(json.loads(line)['state']) > 1 else '?'}}), flush=True)\n"
+    )
+    told = json.dumps([sys.executable, "model.py"])
+    (tmp_path / "models.toml").write_text(f"[models.local-1]\ncommand = {told}\n")
+    code, out, _ = run(
+        "evidence-build", "acme", "--from", export, "--tagger", "model:local-1", "--models", "models.toml"
+    )
+    assert code == 0
+    assert "tagged by model:local-1" in out
+    (path,) = (tmp_path / ".evalharness" / "data" / "datasets" / "rl" / "acme").glob(
+        "evidence-model-local-1-*.json"
+    )
+    document = Evidence.load(path).document
+    assert document.tagger["model_id"] == "local-1"
+    assert document.tagger["stats"]["by_rule_fallback"] == 60  # the first turn of each call
+    assert {row.move for row in document.transitions if row.t} == {"close"}
+    assert document.manifest["tagger"]["model"] == "local-1"
 
 
 def test_a_judge_that_names_nothing_makes_no_set(run, export, tmp_path, serve):

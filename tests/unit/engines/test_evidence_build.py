@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from collections import Counter, defaultdict
 
 import msgspec
@@ -240,6 +241,14 @@ def test_the_same_seed_gives_the_same_set_in_any_order(build_set, calls):
     assert not rows.keys() & {row.episode_id for row in other.transitions()}
 
 
+def test_calls_that_wait_to_be_written_are_written_in_between(build_set, calls, monkeypatch):
+    told = calls(200)
+    record, _ = build_set(told, calls=40)
+    monkeypatch.setattr("pytest_evalharness.engines.evidence.sampling._MOST_WAITING", 3)
+    again, _ = build_set(told, calls=40)
+    assert again.content_hash == record.content_hash
+
+
 def test_a_free_text_outcome_fills_neither_memory_nor_document(build_set, calls):
     told = [
         *calls(40),
@@ -290,6 +299,19 @@ def test_an_interrupted_build_goes_on_with_its_sample(build_set, calls, export, 
     assert not left.exists()  # nothing of what was said stays
     fresh, _ = build_set(path)
     assert fresh.content_hash == record.content_hash
+
+
+def test_what_customers_said_is_not_kept_for_a_build_that_nobody_goes_on_with(
+    build_set, calls, export, folder
+):
+    with pytest.raises(ServerUnreachable):
+        build_set(export(calls(60)), tagger=Failing(load_world()))
+    with pytest.raises(ServerUnreachable):
+        build_set(export(calls(70), "more.jsonl.gz"), tagger=Failing(load_world()))
+    old, young = sorted(one for one in (folder.root / "builds").iterdir() if one.is_dir())
+    os.utime(old, (0, 0))
+    build_set(export(calls(80), "third.jsonl.gz"))
+    assert [one for one in (folder.root / "builds").iterdir() if one.is_dir()] == [young]
 
 
 def test_another_export_under_the_same_name_is_read_anew(build_set, calls, export):
