@@ -69,6 +69,12 @@ class BuildPlan:
                 not_done="no evidence was built",
                 next_step=f"ask for fewer: -n {MOST_CALLS}",
             )
+        if self.calls < 1 or self.max_turns < 1:
+            raise UsageError(
+                f"a set of {self.calls} calls of {self.max_turns} agent turns holds nothing",
+                not_done="no evidence was built",
+                next_step="ask for at least one call and one turn",
+            )
 
 
 def build(
@@ -99,6 +105,8 @@ def build(
     """
     try:
         record = _build(plan, tagger, folder, clock=clock, environ=environ, on_progress=on_progress)
+    except BrokenPipeError:
+        raise  # whoever was told of the progress has gone
     except OSError as problem:
         raise JournalUnavailable(
             f"the data folder {folder.root} cannot be used: {problem.strerror or problem}",

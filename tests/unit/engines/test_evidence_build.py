@@ -374,6 +374,23 @@ def test_more_calls_than_a_set_holds(tmp_path):
         BuildPlan("acme", tmp_path, world, outcomes_of(world), calls=100_001)
 
 
+@pytest.mark.parametrize("nothing", [{"calls": 0}, {"calls": -1}, {"max_turns": 0}])
+def test_a_set_of_nothing(tmp_path, nothing):
+    world = load_world()
+    with pytest.raises(UsageError, match="holds nothing"):
+        BuildPlan("acme", tmp_path, world, outcomes_of(world), **nothing)
+
+
+def test_whoever_watched_has_gone(build_set, calls):
+    """That is no fault of the data folder."""
+
+    def gone(*_):
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        build_set(calls(60), on_progress=gone)
+
+
 def test_a_cut_export_leaves_nothing(build_set, calls, export, folder):
     path = export(calls(60))
     path.write_bytes(path.read_bytes()[:-20])
