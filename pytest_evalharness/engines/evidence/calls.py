@@ -194,6 +194,8 @@ def rows(
             yield source.digest()
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         raise unreadable(path, _CUT.format(problem)) from None
+    except BrokenPipeError:
+        raise  # whoever was told of the progress has gone; no file breaks so
     except OSError as problem:
         raise unreadable(path, problem.strerror or str(problem)) from None
 
