@@ -21,6 +21,7 @@ from pytest_evalharness.episodes.references import Reference, reference
 from pytest_evalharness.episodes.replays import decoded
 from pytest_evalharness.episodes.routes import Source
 from pytest_evalharness.episodes.transfer import Transfer
+from pytest_evalharness.episodes.untrusted import unreadable
 from pytest_evalharness.errors import (
     CredentialsRejected,
     EvalHarnessError,
@@ -120,17 +121,18 @@ class Download:
         """Fetch what is missing of some episodes.
 
         Args:
-            episodes: each once.
+            episodes: of those that come twice, the last counts.
             late_seconds: how long what is not there yet is waited for, counted from now for all of them at once.
 
         Returns:
-            their entries, in the same order; the index is on disk.
+            their entries, each once; the index is on disk.
 
         Raises:
             EvalHarnessError: the token does not count any more, or the folder is unsafe; what has come is kept.
             KeyboardInterrupt: as it came; what has come is kept.
         """
         late = Deadline.after(self._clock, late_seconds)
+        episodes = list({one.id: one for one in episodes}.values())
         entries = [self.index.entry(one.id, one.created_at) for one in episodes]
         open_ones = []
         for one, entry in zip(episodes, entries, strict=True):
@@ -138,6 +140,9 @@ class Download:
                 self._watching.done(entry, skipped=True)
             else:
                 open_ones.append((one, entry))
+        if sum(self._disowned(entry) for _, entry in open_ones):
+            # Before any file is replaced: the index never tells the digest of another one.
+            self._save(force=True)
         try:
             with ThreadPoolExecutor(
                 self._wanted.limits.concurrency, thread_name_prefix="evalharness-episodes"
@@ -150,6 +155,13 @@ class Download:
         finally:
             self._save(force=True)
         return entries
+
+    def _disowned(self, entry: Entry) -> int:
+        """Take out of an entry what is going to be replaced; how many files that are."""
+        gone = list(entry.files.values()) if self._wanted.force else entry.lost(self.index.root)
+        for one in gone:
+            del entry.files[one.path]
+        return len(gone)
 
     def _complete(self, episode: Reference, entry: Entry) -> bool:
         """Whether all that is wanted is there, by a look at the disk."""
@@ -244,7 +256,11 @@ class Download:
         entry.error_type = episode.error_type or ""
         entry.request = episode.request_id or ""
         entry.over = episode.over and episode.status.terminal
-        write_atomic(folder / EPISODE, readable_json(dict(episode.row)))
+        try:
+            told = readable_json(dict(episode.row))
+        except (RecursionError, ValueError):
+            raise unreadable("episode's row", "it is nested too deeply, or holds what is no JSON") from None
+        write_atomic(folder / EPISODE, told)
 
     def _fetched(self, episode: Reference, entry: Entry, folder: Path, late: Deadline) -> list[Outcome]:
         """The outcomes of all artifacts; what is not there yet is waited for as long as it may be late."""

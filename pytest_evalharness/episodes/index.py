@@ -54,7 +54,7 @@ class Entry:
     @property
     def settled(self) -> bool:
         """Whether nothing more is to be done about it."""
-        return self.over and all(one.state.settled for one in self.files.values())
+        return self.over and bool(self.asked) and all(one.state.settled for one in self.files.values())
 
     def of(self, artifact: Artifact) -> list[Outcome]:
         """The files of an artifact."""

@@ -68,7 +68,9 @@ def test_a_recorded_episode_of_mid_2026():
 
 def entry(state):
     one = Outcome("results.json", Artifact(Category.RESULTS), state)
-    return Entry("ereq_1", "f", status="completed", over=True, files={one.path: one})
+    return Entry(
+        "ereq_1", "f", status="completed", over=True, asked={Category.RESULTS}, files={one.path: one}
+    )
 
 
 def test_tries_are_remembered_by_the_next_watch(tmp_path):

@@ -1,0 +1,172 @@
+"""What a download makes of rows that come twice, are hostile, or belong to nobody; no server is needed for that."""
+
+import json
+import random
+import threading
+
+import pytest
+
+from pytest_evalharness.base.clock import SystemClock
+from pytest_evalharness.episodes.artifacts import Artifact, Category, Offer, State
+from pytest_evalharness.episodes.download import Download, Wanted
+from pytest_evalharness.episodes.index import Index, read_index
+from pytest_evalharness.episodes.limits import DownloadLimits
+from pytest_evalharness.episodes.references import reference
+from pytest_evalharness.episodes.routes import Source
+from pytest_evalharness.episodes.transfer import Transfer
+from pytest_evalharness.errors import CredentialsRejected, ServerUnreachable
+from pytest_evalharness.observatory.models.sources import SourceRow
+
+RESULTS = Artifact(Category.RESULTS)
+
+
+class Told:
+    """Keeps what it is told."""
+
+    def __init__(self):
+        self.entries, self.skipped = [], 0
+
+    def found(self, count):
+        pass
+
+    def bytes(self, count):
+        pass
+
+    def done(self, entry, *, skipped):
+        self.entries.append(entry)
+        self.skipped += skipped
+
+    def remark(self, text):
+        pass
+
+
+class Calls:
+    """A server that seals nothing."""
+
+    def sealed(self, ids):
+        return frozenset()
+
+
+class Inline(Source):
+    """Has the results of every episode at hand, or fails."""
+
+    def __init__(self, problem=None):
+        self.asked = []
+        self.problem = problem
+
+    def _offers(self, episode, wanted):
+        self.asked.append(episode.id)
+        if self.problem is not None and episode.id == "bad":
+            raise self.problem
+        return [Offer(one, content=b'{"scores": [1]}') for one in [RESULTS] if one.category in wanted]
+
+
+def row(name, **more):
+    return reference(
+        SourceRow.model_validate(
+            {"id": name, "status": "completed", "created_at": "2026-09-01T12:00:00Z", **more}
+        )
+    )
+
+
+@pytest.fixture
+def download(tmp_path):
+    def make(source, **wanted):
+        clock, stop = SystemClock(), threading.Event()
+        transfer = Transfer(None, DownloadLimits(), clock=clock, rng=random.Random(1), stop=stop)
+        told = Told()
+        found = Download(
+            Calls(),
+            source,
+            transfer,
+            read_index(tmp_path),
+            Wanted(**wanted),
+            clock=clock,
+            stop=stop,
+            watching=told,
+        )
+        found.told = told
+        return found
+
+    return make
+
+
+def test_an_episode_that_is_listed_twice_is_fetched_once(download, tmp_path):
+    source = Inline()
+
+    entries = download(source).run([row("a"), row("b"), row("a")], late_seconds=0)
+
+    assert sorted(source.asked) == ["a", "b"]
+    assert [one.id for one in entries] == ["a", "b"]
+    assert all(one.settled for one in read_index(tmp_path).entries.values())
+
+
+def test_what_is_there_is_skipped_and_what_changed_is_not(download, tmp_path):
+    download(Inline()).run([row("a"), row("b")], late_seconds=0)
+
+    source = Inline()
+    again = download(source)
+    again.run([row("a"), row("b")], late_seconds=0)
+    assert (source.asked, again.told.skipped) == ([], 2)
+
+    forced = Inline()
+    download(forced, force=True).run([row("a")], late_seconds=0)
+    assert forced.asked == ["a"]
+
+    (tmp_path / read_index(tmp_path).entries["b"].folder / "episode.json").unlink()
+    mended = Inline()
+    download(mended).run([row("a"), row("b")], late_seconds=0)
+    assert mended.asked == ["b"]
+
+
+def test_a_row_that_cannot_be_written_down_fails_alone(download, tmp_path):
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+
+    download(Inline()).run([row("a", extra=deep), row("b")], late_seconds=0)
+
+    found = read_index(tmp_path).entries
+    assert {one.state for one in found["a"].files.values()} == {State.FAILED}
+    assert found["b"].settled
+
+
+def test_an_episode_that_cannot_be_asked_for_fails_alone(download, tmp_path):
+    download(Inline(ServerUnreachable("nobody answers"))).run([row("bad"), row("good")], late_seconds=0)
+
+    found = read_index(tmp_path).entries
+    assert {one.reason for one in found["bad"].files.values()} == {"nobody answers"}
+    assert not found["bad"].settled
+    assert found["good"].settled
+
+
+def test_a_token_that_does_not_count_ends_it_and_keeps_what_came(download, tmp_path):
+    found = download(Inline(CredentialsRejected("no")))
+
+    with pytest.raises(CredentialsRejected):
+        found.run([row("good"), row("bad")], late_seconds=0)
+
+    index = json.loads((tmp_path / "index.json").read_text())
+    assert {one["id"] for one in index["episodes"]} == {"good", "bad"}
+    assert not read_index(tmp_path).entries["bad"].settled
+
+
+def test_before_a_file_is_replaced_the_index_stops_telling_of_it(download, tmp_path):
+    download(Inline()).run([row("a"), row("b")], late_seconds=0)
+    seen = []
+
+    class Looking(Inline):
+        def _offers(self, episode, wanted):
+            seen.append(dict(read_index(tmp_path).entries["a"].files))
+            return super()._offers(episode, wanted)
+
+    download(Looking(), force=True).run([row("a")], late_seconds=0)
+    assert seen == [{}]
+    (tmp_path / read_index(tmp_path).entries["a"].folder / "results.json").write_text("{}")
+    download(Looking()).run([row("a"), row("b")], late_seconds=0)
+    assert seen == [{}, {}]
+    assert read_index(tmp_path).entries["a"].settled
+
+
+def test_an_index_without_a_folder_yet_is_empty(tmp_path):
+    assert read_index(tmp_path / "nowhere") == Index(tmp_path / "nowhere")
