@@ -7,6 +7,7 @@ import hashlib
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import BufferedIOBase, RawIOBase
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -19,7 +20,6 @@ _PIECE = 1 << 20
 _LONGEST_LINE = 16 << 20
 _MARK = b"\xef\xbb\xbf"
 """What some exporters begin a file with."""
-_CUT = "it is damaged or was cut ({}); a sample of a part would not be uniform"
 _SPEAKERS = {"agent": True, "assistant": True, "customer": False, "user": False}
 
 
@@ -170,34 +170,43 @@ def rows(
     """
     decoder = msgspec.json.Decoder(ExportRow)
     seen = False
-    try:
-        with path.open("rb") as file:
-            source = Hashing(file, max(1, path.stat().st_size))
-            for number, line in enumerate(_split(_opened(path, source), source, on_progress), 1):
-                if line is None:
-                    seen = True
-                    skipped["too_long"] += 1
-                    continue
-                if not line or line.isspace():
-                    continue
+    with _readable(path), path.open("rb") as file:
+        source = Hashing(file, max(1, path.stat().st_size))
+        for number, line in enumerate(_split(_opened(path, source), source, on_progress), 1):
+            if line is None:
                 seen = True
-                try:
-                    row = decoder.decode(line.removeprefix(_MARK) if number == 1 else line)
-                except msgspec.ValidationError:
-                    skipped["wrong_types"] += 1
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    skipped["bad_json"] += 1
-                else:
-                    yield number, row
-            if not seen:
-                raise unreadable(path, "the file is empty")
-            yield source.digest()
+                skipped["too_long"] += 1
+                continue
+            if not line or line.isspace():
+                continue
+            seen = True
+            try:
+                row = decoder.decode(line.removeprefix(_MARK) if number == 1 else line)
+            except msgspec.ValidationError:
+                skipped["wrong_types"] += 1
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                skipped["bad_json"] += 1
+            else:
+                yield number, row
+        if not seen:
+            raise unreadable(path, "the file is empty")
+        yield source.digest()
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """What goes wrong with a file, as a refusal of the export that messages call so."""
+    try:
+        yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise unreadable(path, _CUT.format(problem)) from None
+        why = f"it is damaged or was cut ({problem}); a sample of a part would not be uniform"
     except BrokenPipeError:
         raise  # whoever was told of the progress has gone; no file breaks so
     except OSError as problem:
-        raise unreadable(path, problem.strerror or str(problem)) from None
+        why = problem.strerror or str(problem)
+    else:
+        return
+    raise unreadable(path, why)
 
 
 def _opened(path: Path, source: Hashing) -> Any:
@@ -251,14 +260,11 @@ def require_whole(path: Path, told: Path) -> None:
     Raises:
         EvidenceUnreadable: it is damaged, was cut, or is empty.
     """
-    try:
-        with gzip.open(path) as file:
-            if not file.read(1):
-                raise unreadable(told, "the file is empty")
-            while file.read(_PIECE):
-                pass
-    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise unreadable(told, _CUT.format(problem)) from None
+    with _readable(told), gzip.open(path) as file:
+        if not file.read(1):
+            raise unreadable(told, "the file is empty")
+        while file.read(_PIECE):
+            pass
 
 
 def unreadable(path: Path, why: str) -> EvidenceUnreadable:
