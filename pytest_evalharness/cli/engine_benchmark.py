@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pytest_evalharness.base.files import write_atomic
 from pytest_evalharness.cli import whole
 from pytest_evalharness.cli.engine_evidence import add_data, data_folder
 from pytest_evalharness.errors import UsageError
@@ -80,7 +81,14 @@ def add_to(inner: Any) -> None:
     report.add_argument(
         "--engine", metavar="NAME", help="open this row: reasons, support, and its table in words"
     )
-    report.add_argument("--json", action="store_true", help="print it as JSON")
+    told = report.add_mutually_exclusive_group()
+    told.add_argument("--json", action="store_true", help="print it as JSON")
+    told.add_argument(
+        "--html",
+        type=Path,
+        metavar="OUT.HTML",
+        help="write it as one page that needs no network; --engine has its row open",
+    )
     report.set_defaults(run=show)
 
 
@@ -103,7 +111,7 @@ def run(parsed: argparse.Namespace) -> int:
     report = prepared.run(say)
     say("")
     if parsed.output is not None:
-        report.save(parsed.output)
+        _write(parsed.output, report.save)
     _show(report, None, as_json=parsed.json)
     if parsed.output is not None and not parsed.json:
         print(
@@ -116,12 +124,48 @@ def show(parsed: argparse.Namespace) -> int:
     """Print a report that was written.
 
     Raises:
-        EvalHarnessError: it is no report, or has no such engine.
+        EvalHarnessError: it is no report, has no such engine, or its page cannot be written.
     """
     from pytest_evalharness.engines.benchmark.report import Report
 
-    _show(Report.load(parsed.report), parsed.engine, as_json=parsed.json)
+    report = Report.load(parsed.report)
+    if parsed.html is None:
+        _show(report, parsed.engine, as_json=parsed.json)
+        return 0
+    text = _page(report, parsed.engine)
+    _write(parsed.html, lambda path: write_atomic(path, text))
+    print(f"page: {parsed.html}")
     return 0
+
+
+def _page(report: Report, engine: str | None) -> str:
+    from pytest_evalharness.engines.benchmark.page import page
+    from pytest_evalharness.report import html
+
+    try:
+        return html.render_engines(page(report, None if engine is None else report[engine].engine))
+    except ImportError:
+        raise UsageError(
+            "a page takes jinja2, which is not installed",
+            not_done="no page was written",
+            next_step=html.INSTALL,
+        ) from None
+
+
+def _write(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file that the user named.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        write(path)
+    except OSError as problem:
+        raise UsageError(
+            f"{path} cannot be written: {problem.strerror}",
+            not_done="the file was not written",
+            next_step="name a file in a folder that may be written",
+        ) from None
 
 
 def _show(report: Report, engine: str | None, *, as_json: bool) -> None:

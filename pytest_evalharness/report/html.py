@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.report.model import Report
 from pytest_evalharness.report.page import page
-from pytest_evalharness.report.plot import HEIGHT, WIDTH
+from pytest_evalharness.report.plot import HEIGHT, ROW_HEIGHT, WIDTH
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,18 +27,36 @@ def render(report: Report) -> str:
         ImportError: jinja2 is not installed; the extra `html` brings it.
     """
     environment = _environment()
-    style, script = (_source(environment, name) for name in ("report.css", "report.js"))
+    script = _source(environment, "report.js")
     shown = page(report)
-    return environment.get_template("report.html.j2").render(
+    return _document(
+        "report.html.j2",
+        ["report.css"],
         page=shown,
         data=embedded_json(shown.data),
-        style=style,
         script=script,
-        style_digest=_digest(style),
         script_digest=_digest(script),
-        width=WIDTH,
         height=HEIGHT,
     )
+
+
+def render_engines(view: Any) -> str:
+    """The document of an engine benchmark; nothing in it runs.
+
+    Args:
+        view: what the template lays out (`engines.benchmark.page.PageView`).
+
+    Raises:
+        ImportError: jinja2 is not installed; the extra `html` brings it.
+    """
+    return _document("engines.html.j2", ["report.css", "engines.css"], page=view, height=ROW_HEIGHT)
+
+
+def _document(template: str, styles: list[str], **words: Any) -> str:
+    environment = _environment()
+    style = "".join(_source(environment, name) for name in styles)
+    found = environment.get_template(template)
+    return found.render(style=style, style_digest=_digest(style), width=WIDTH, **words)
 
 
 @functools.cache

@@ -6,7 +6,8 @@ other at their own size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,3 +160,50 @@ def _ticks(axis: Axis, values: Sequence[float], labels: Sequence[str]) -> tuple[
         Tick(axis.at(value), label, "start" if i == 0 else "end" if i == last else "middle")
         for i, (value, label) in enumerate(zip(values, labels, strict=True))
     )
+
+
+# ------------------------------------------------------------------ values without bounds
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis of values in some unit, with marks at round numbers; rows of one table share it."""
+
+    axis: Axis
+    ticks: tuple[Tick, ...]
+
+    @classmethod
+    def around(cls, values: Iterable[float], *, signed: bool = False) -> Scale:
+        """An axis with room for all values.
+
+        Args:
+            values: finite; none at all, or all the same, make an axis of one unit to either side.
+            signed: whether the marks show a plus, as differences do.
+        """
+        found = list(values) or [0.0]
+        low, high = min(found), max(found)
+        room = (high - low) * (_ROOM - 1.0) or 1.0
+        axis = Axis(low - room, high + room)
+        step = _round_step((axis.high - axis.low) / _MARKS)
+        places = range(math.ceil(axis.low / step), math.floor(axis.high / step) + 1)
+        marks = [at * step for at in places]
+        labels = [_signed(mark) if signed else f"{mark:g}".replace("-", "\N{MINUS SIGN}") for mark in marks]
+        return cls(axis, tuple(Tick(axis.at(mark), label) for mark, label in zip(marks, labels, strict=True)))
+
+    def whisker(self, estimate: float | None, ci: Sequence[float] | None) -> Whisker | None:
+        """An estimate and its interval, if it has one, in the middle of a row; None without an estimate."""
+        if estimate is None:
+            return None
+        low, high = ci or (estimate, estimate)
+        return Whisker(ROW_HEIGHT / 2, self.axis.at(estimate), self.axis.at(low), self.axis.at(high))
+
+
+ROW_HEIGHT = 22
+"""Of a drawing that is one row of a table."""
+_MARKS = 5
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2, 5, 10, … times a power of ten that is not below `least`."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= least * (1.0 - 1e-12))
