@@ -261,3 +261,29 @@ def test_a_server_that_has_a_bad_moment(league, download, verified, tmp_path, fa
 
     assert report["complete"]
     assert verified(tmp_path)
+
+
+def test_a_server_that_does_not_describe_itself_is_asked_by_its_routes(today, download, verified, tmp_path):
+    today.fault("hidden-description")
+
+    report = download(today, tmp_path, "--xreq", today.played)
+
+    assert report["complete"]
+    assert verified(tmp_path)
+    assert {"results.json", "replay.bin", "logs/policy_agent_0.log", "logs/game.log"} <= set(
+        found(report, "ok")
+    )
+    routes = {one.get("route", "") for each in report["episodes"] for one in each["artifacts"]}
+    assert not any("manifest" in route for route in routes)
+
+
+def test_a_request_that_is_not_shown_yet(league, download, tmp_path):
+    league.fault("not-visible=1")
+    request = league.play(1, wait=False)
+
+    report = download(
+        league, tmp_path, "--xreq", request, "--watch", "--interval", "0.2", "--max-attempts", "20"
+    )
+
+    assert report["complete"]
+    assert len(report["episodes"]) == 1
