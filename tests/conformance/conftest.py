@@ -1,6 +1,6 @@
-"""The real `coworld` client and a server of ours, which every conformance test shares.
+"""The real `coworld` client and a server of ours, and the real `levers9` SDK, which the conformance tests share.
 
-`tests/conformance/install.sh` makes the client's virtual environment; without one these tests skip.
+`tests/conformance/install.sh` makes their virtual environments; without one these tests skip.
 """
 
 import json
@@ -18,6 +18,7 @@ from pytest_evalharness.observatory import Observatory, load_token
 DAILY = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
 _ROOT = Path(__file__).parents[2]
 _PLACES = [os.environ.get("EVALHARNESS_COWORLD_VENV"), _ROOT / ".venv-coworld"]
+_SDK_PLACES = [os.environ.get("EVALHARNESS_LEVERS9_VENV"), _ROOT / ".venv-levers9"]
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +28,14 @@ def tools():
         if (folder / "coworld").exists():
             return folder
     pytest.skip("no coworld client: run tests/conformance/install.sh, or set EVALHARNESS_COWORLD_VENV")
+
+
+@pytest.fixture(scope="session")
+def sdk():
+    for place in filter(None, _SDK_PLACES):
+        if (Path(place) / "bin" / "levers9").exists():  # written last, so a half-made environment has none
+            return Path(place) / "bin" / "python"
+    pytest.skip("no levers9 SDK: run tests/conformance/install.sh, or set EVALHARNESS_LEVERS9_VENV")
 
 
 @pytest.fixture(scope="session")

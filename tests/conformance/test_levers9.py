@@ -5,10 +5,8 @@
 
 import gzip
 import json
-import os
 import random
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +19,6 @@ from pytest_evalharness.engines.evidence.splitting import side
 from pytest_evalharness.engines.evidence.taggers.rule import RuleTagger
 from pytest_evalharness.engines.evidence.world import load_world, outcomes_of
 
-_PLACES = [os.environ.get("EVALHARNESS_LEVERS9_VENV"), Path(__file__).parents[2] / ".venv-levers9"]
 SECRET = "a long secret of tests"
 AGENT = [
     "Hello, this is Noor.",
@@ -84,14 +81,6 @@ def call(number, rng):
         "outcome": rng.choice(["Booked Visit", "Call Later", "No Interest"]),
         "turns": said,
     }
-
-
-@pytest.fixture(scope="module")
-def sdk():
-    for place in filter(None, _PLACES):
-        if (Path(place) / "bin" / "levers9").exists():  # written last, so a half-made environment has none
-            return Path(place) / "bin" / "python"
-    pytest.skip("no levers9 SDK: run tests/conformance/install.sh, or set EVALHARNESS_LEVERS9_VENV")
 
 
 @pytest.fixture(scope="module")
