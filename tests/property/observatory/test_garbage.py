@@ -9,6 +9,7 @@ import inspect
 import json
 import random
 import time
+from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +19,7 @@ from pytest_evalharness.base.text import redact
 from pytest_evalharness.errors import EvalHarnessError, NotTheService
 from pytest_evalharness.net import Limits
 from pytest_evalharness.observatory import Identity, Observatory, Token
+from pytest_evalharness.observatory.episodes import EpisodeCalls
 from tests.unit.net.scripted_server import (
     ScriptedServer,
     SkippingClock,
@@ -36,6 +38,25 @@ PATIENCE = 15.0
 
 LIST = [SAMPLE.member()]
 DETAIL = SAMPLE.detail()
+EREQ = f"ereq_{UUID(int=1)}"
+EPISODES = {
+    "of_round": (lambda c: list(c.episodes.of_round("round_1")), {"entries": [SAMPLE.episode()]}),
+    "of_pool": (lambda c: list(c.episodes.of_pool("pool_1")), [SAMPLE.episode()]),
+    "of_division": (lambda c: list(c.episodes.of_division("div_1")), [SAMPLE.episode()]),
+    "of_version": (lambda c: list(c.episodes.of_version("pv")), {"entries": [SAMPLE.episode()]}),
+    "rounds": (lambda c: list(c.episodes.rounds("div_1")), {"entries": [{"id": "round_1", "status": "completed"}]}),
+    "of_request": (lambda c: c.episodes.of_request("xreq_1"), DETAIL),
+    "row": (lambda c: c.episodes.row(EREQ), SAMPLE.episode()),
+    "recorded": (lambda c: c.episodes.recorded(str(UUID(int=1))), SAMPLE.episode()),
+    "sealed": (lambda c: c.episodes.sealed([EREQ]), {"entries": [{"id": EREQ, "evidence_state": "sealed"}]}),
+    "manifest": (
+        lambda c: list(c.episodes.manifest([EREQ], ["results"])),
+        {"entries": [{"episode_request_id": EREQ, "category": "results", "state": "pending"}]},
+    ),
+    "seats": (lambda c: c.episodes.seats(EREQ), [{"position": 0, "policy_version_id": "pv", "has_log": True}]),
+    "of_job": (lambda c: c.episodes.of_job("job", "policy-logs"), ["policy_agent_0.log"]),
+}  # fmt: skip
+"""Those that list episodes and what they left."""
 CALLS = {
     "whoami": (lambda c: c.whoami(), {"subject_type": "user", "subject_id": "usr_1"}),
     "learn": (lambda c: c.learn(), {"openapi": "3.1.0", "paths": {"/v2/experience-requests": {"post": {}}}}),
@@ -62,6 +83,8 @@ CALLS = {
     "player_status": (lambda c: c.player_status("ereq_1"), {"players": [{"slot": 0, "state": "exited"}]}),
     "policy_artifact": (lambda c: c.policy_artifact("ereq_1", "pv", 0), {"zip": 1}),
     "policy_log": (lambda c: c.policy_log("ereq_1", "pv", 0), {"log": "text"}),
+    "coworld": (lambda c: c.coworld("cow_1"), {"id": "cow_1", "manifest": {"game": {"name": "x"}}}),
+    **{f"episodes.{name}": call for name, call in EPISODES.items()},
     "feed": (
         lambda c: c.feed.page("xreq_1", cursor="c"),
         {
@@ -216,7 +239,10 @@ def outcome(server, call, **limits):
 
 def test_no_call_is_left_out():
     own = {name for name, _ in inspect.getmembers(Observatory) if not name.startswith("_")}
-    assert own - {"close", "dialect"} == set(CALLS)
+    assert own - {"close", "dialect", "episodes"} == {name for name in CALLS if "." not in name}
+    inner = {name for name, _ in inspect.getmembers(EpisodeCalls) if not name.startswith("_")}
+    told_by_the_description = {"dialect", "has_manifest", "of_jobs", "filters_by", "streams"}
+    assert inner - told_by_the_description == set(EPISODES)
 
 
 @pytest.mark.failure_mode(number=6)
