@@ -191,11 +191,19 @@ def show_report(report: Report, *, as_json: bool) -> None:
             for line in _reasons(entry):
                 if not line.startswith(("denied", "not produced", "ok")):
                     print(f"  {line}")
+    for line in _left(report):
+        print(line)
+
+
+def _left(report: Report) -> Iterator[str]:
+    """What a download was about and did not bring."""
     for name in report.missing:
-        print(f"{printable(name, 100)}: the server shows no such episode")
+        yield f"{printable(name, 100)}: the server shows no such episode"
+    if report.missing and report.by_uuid:
+        yield "  next:     today's service finds an episode by its request: --ereq EREQ, --round ROUND or --policy NAME"
     if report.waiting:
-        print(f"not ended yet: {episodes(report.waiting)}")
+        yield f"not ended yet: {episodes(report.waiting)}"
     if report.exhausted:
-        print(f"incomplete after all attempts: {episodes(report.exhausted)}; --force begins anew")
+        yield f"incomplete after all attempts: {episodes(report.exhausted)}; --force begins anew"
     if report.more:
-        print(report.more)
+        yield report.more

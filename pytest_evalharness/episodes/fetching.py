@@ -44,6 +44,7 @@ class Report:
         entries: the episodes that it was about.
         more: what was left out, in words; empty if nothing.
         missing: ids that were named and that the server does not show.
+        by_uuid: whether they are those of recorded episodes.
         waiting: episodes of a watched request that had not ended.
         exhausted: episodes of a watched request that are incomplete and are not tried any more.
     """
@@ -52,6 +53,7 @@ class Report:
     entries: tuple[Entry, ...]
     more: str = ""
     missing: tuple[str, ...] = ()
+    by_uuid: bool = False
     waiting: int = 0
     exhausted: int = 0
 
@@ -132,7 +134,7 @@ def fetch(
             calls, source_of(calls), transfer, index, wanted, clock=clock, stop=stop, watching=watching
         )
         if watched is None or selection.mode is not Mode.XREQ:
-            return _once(find(observatory, selection), download, watching)
+            return _once(find(observatory, selection), selection, download, watching)
         found = watch(
             calls,
             download,
@@ -153,9 +155,10 @@ def _is_wanted(episode: Reference, selection: Selection) -> bool:
     return not selection.failed_only or episode.status is Status.FAILED
 
 
-def _once(found: Found, download: Download, watching: Watching) -> Report:
+def _once(found: Found, selection: Selection, download: Download, watching: Watching) -> Report:
     watching.found(len(found.episodes))
     index: Index = download.index
     index.more = found.more
     entries = download.run(found.episodes, late_seconds=download.late_seconds)
-    return Report(index.root, tuple(entries), found.more, found.missing)
+    by_uuid = selection.mode is Mode.EPISODE
+    return Report(index.root, tuple(entries), found.more, found.missing, by_uuid=by_uuid)

@@ -221,6 +221,16 @@ def test_recorded_league_episodes_by_their_ids(league, download, tmp_path):
     assert states(report)["results.json"] == "ok"
 
 
+def test_a_recorded_episode_that_nobody_shows(league, run, tmp_path):
+    absent = "00000000-0000-4000-8000-00000000dead"
+
+    code, told, _ = run(league, "--episode", absent, "--out", str(tmp_path))
+
+    assert code == 1
+    assert f"{absent}: the server shows no such episode" in told
+    assert "next:" in told
+
+
 def test_show_and_its_parts(league, run, download, tmp_path, capsys):
     report = download(league, tmp_path, "--xreq", league.played)
 
