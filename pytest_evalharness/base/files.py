@@ -37,11 +37,11 @@ def write_atomic(path: Path, content: str | bytes, *, mode: int = 0o644) -> None
         with contextlib.suppress(OSError):
             os.unlink(name)  # noqa: PTH108
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a rename survive a power cut, where the platform lets us."""
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder survive a power cut, where the platform lets us."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

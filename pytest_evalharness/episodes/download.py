@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,12 +11,11 @@ from typing import Protocol
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
-from pytest_evalharness.base.files import readable_json, write_atomic
+from pytest_evalharness.base.files import readable_json, sync_folder, write_atomic
 from pytest_evalharness.episodes.artifacts import Artifact, Category, Offer, Outcome, State
 from pytest_evalharness.episodes.index import Entry, Index
 from pytest_evalharness.episodes.layout import EPISODE, ReplayNames, file_of, real_folder, size_on_disk
 from pytest_evalharness.episodes.limits import DownloadLimits
-from pytest_evalharness.episodes.parts import sync_folder
 from pytest_evalharness.episodes.references import Reference, reference
 from pytest_evalharness.episodes.replays import decoded
 from pytest_evalharness.episodes.routes import Source
@@ -111,18 +110,26 @@ class Download:
         self._stop = stop
         self._watching = watching
         self._saved_at, self._save_took = float("-inf"), 0.0
+        self._never: Callable[[Reference], bool] = lambda _: True
 
     @property
     def late_seconds(self) -> float:
         """How long what is not there yet may be waited for."""
         return self._wanted.limits.late_seconds
 
-    def run(self, episodes: Sequence[Reference], *, late_seconds: float) -> list[Entry]:
+    def run(
+        self,
+        episodes: Sequence[Reference],
+        *,
+        late_seconds: float,
+        never: Callable[[Reference], bool] = lambda _: True,
+    ) -> list[Entry]:
         """Fetch what is missing of some episodes.
 
         Args:
             episodes: of those that come twice, the last counts.
             late_seconds: how long what is not there yet is waited for, counted from now for all of them at once.
+            never: whether what is absent after that will never come, where the server does not tell.
 
         Returns:
             their entries, each once; the index is on disk.
@@ -132,6 +139,7 @@ class Download:
             KeyboardInterrupt: as it came; what has come is kept.
         """
         late = Deadline.after(self._clock, late_seconds)
+        self._never = never
         episodes = list({one.id: one for one in episodes}.values())
         entries = [self.index.entry(one.id, one.created_at) for one in episodes]
         open_ones = []
@@ -191,7 +199,7 @@ class Download:
         over = [one for one in episodes if one.over and one.status.terminal]
         sealed = self._calls.sealed([one.id for one in over])  # first: then what comes next is final
         self._source.prepare(over, self._wanted.categories)
-        return [one.as_sealed() if one.id in sealed else one for one in episodes]
+        return [replace(one, sealed=sealed.get(one.id)) for one in episodes]
 
     def _gather(self, under_way: dict[Future[Entry], None], down_to: int) -> None:
         while len(under_way) > down_to:
@@ -292,15 +300,17 @@ class Download:
     def _asked_again(self, episode: Reference, missing: Sequence[Artifact]) -> tuple[Reference, list[Offer]]:
         """The episode as it stands now, and what the server says by now of what was missing."""
         categories = tuple({artifact.category for artifact in missing})
-        if episode.id in self._calls.sealed([episode.id]):
-            episode = episode.as_sealed()
+        episode = replace(episode, sealed=self._calls.sealed([episode.id]).get(episode.id))
         self._source.prepare([episode], categories)
         return episode, self._source.offers(episode, categories)
 
     def _worth_waiting(self, episode: Reference, late: Deadline) -> bool:
         if episode.sealed or late.expired or not (episode.over and episode.status.terminal):
             return False
-        return episode.created_at is None or self._clock.now() - episode.created_at < _OLD
+        return not self._old(episode)
+
+    def _old(self, episode: Reference) -> bool:
+        return episode.created_at is not None and self._clock.now() - episode.created_at >= _OLD
 
     def _artifact(self, offer: Offer, episode: Reference, entry: Entry, folder: Path) -> list[Outcome]:
         """The files of an artifact; none where the server has no such thing by now."""
@@ -336,12 +346,15 @@ class Download:
         told = Outcome(path, offer.artifact, State.NOT_PRODUCED, offer.reason, route=offer.route)
         if self._stop.is_set():
             return replace(told, state=State.PENDING, reason=_INTERRUPTED)
-        completed = episode.status is Status.COMPLETED
-        due = offer.artifact.category is Category.RESULTS or not published
-        if completed and due and not episode.sealed:
-            return replace(
-                told, state=State.PENDING, reason="the server has none yet; the same command asks again"
-            )
+        if episode.sealed is None:
+            results = offer.artifact.category is Category.RESULTS or not published
+            due = episode.status is Status.COMPLETED and results  # every game that was played has results
+            may_come = due or not (self._old(episode) or self._never(episode))
+        else:
+            may_come = not episode.sealed
+        if may_come:
+            reason = "the server has none yet; the same command asks again"
+            return replace(told, state=State.PENDING, reason=reason)
         return told
 
 

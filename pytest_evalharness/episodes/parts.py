@@ -121,13 +121,3 @@ class Part:
         for path in (self._path, self._note):
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder survive a power cut, where the platform lets us."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
