@@ -27,7 +27,7 @@ def add_to(inner: Any) -> None:
         "benchmark",
         help="fit engines on the fit calls, score their tables on the calls that they never saw",
         description="Every engine is fitted on the fit calls of a set and scored on the held-out ones by PDWIS, a fitted model and "
-        "their doubly robust blend, each with a 95 %% bootstrap interval over calls, beside what the agent does today.",
+        "their doubly robust blend, each with a 95 % bootstrap interval over calls, beside what the agent does today.",
     )
     benchmark.add_argument(
         "--evidence",
