@@ -53,7 +53,8 @@ def properties(told: Mapping[str, Any] | None, run_id: str) -> list[tuple[str, s
         "engine": told["engine"],
         "verdict": told["verdict"] or told["status"],
         "head": told["head"],
-        "reason": " ".join(told["reasons"]) or told["line"],
+        # Whoever reads the verdict reads what it does not prove.
+        "reason": " ".join([*(f"{code}:" for code in told["reasons"]), told["line"], told["caveat"]]),
         "metric": "outcome a call, by PDWIS",
         "effect": told["lift"],
         "ci_low": low,
