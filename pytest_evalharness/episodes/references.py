@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_evalharness.observatory.models.sources import SourceRow
@@ -25,7 +25,7 @@ class Reference:
         error_type: why it failed, in the service's word.
         request_id: the experience request that it belongs to.
         over: whether its status will not change any more.
-        sealed: whether the server says that nothing will be added to what it left.
+        sealed: whether the server says that nothing will be added to what it left; None where it does not tell.
         whole: whether `row` is all that the server tells of it, and not a line of a list.
         recorded: whether it is a recorded league episode of mid 2026, which has no `ereq_` id.
     """
@@ -40,13 +40,9 @@ class Reference:
     error_type: str | None = None
     request_id: str | None = None
     over: bool = True
-    sealed: bool = False
+    sealed: bool | None = None
     whole: bool = True
     recorded: bool = False
-
-    def as_sealed(self) -> Reference:
-        """The same, whose files are final."""
-        return replace(self, sealed=True)
 
 
 def reference(

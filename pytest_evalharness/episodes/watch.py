@@ -122,6 +122,11 @@ def watch(
     """
     attempts = Attempts(download.index.root, max_attempts)
     through: dict[str, Entry] = {}
+    over_since: dict[str, float] = {}
+
+    def never(one: Reference) -> bool:
+        return clock.monotonic() - over_since[one.id] >= download.late_seconds
+
     silent_since: float | None = None
     while True:
         try:
@@ -142,10 +147,11 @@ def watch(
             attempts.forget({one.id for one in episodes})
             anew = False
         ended = [one for one in episodes if one.over and one.status.terminal and wanted(one)]
+        over_since |= {one.id: clock.monotonic() for one in ended if one.id not in over_since}
         ready = [one for one in ended if _again(one, through, attempts)]
         if ready:
             watching.found(len(ready))
-            entries = download.run(ready, late_seconds=0.0)
+            entries = download.run(ready, late_seconds=0.0, never=never)
             attempts.count(entries)
             through |= {entry.id: entry for entry in entries}
         waiting = [one for one in episodes if not (one.over and one.status.terminal)]

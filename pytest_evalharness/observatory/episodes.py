@@ -172,19 +172,19 @@ class EpisodeCalls:
 
     # --- what they left
 
-    def sealed(self, episode_request_ids: Sequence[str]) -> frozenset[str]:
-        """Of some episodes those whose files are final; none where the server does not tell."""
+    def sealed(self, episode_request_ids: Sequence[str]) -> dict[str, bool]:
+        """Of some episodes, whether their files are final; without those of which the server does not tell."""
         if not self.has_manifest:  # both came with the same generation
-            return frozenset()
-        found: set[str] = set()
+            return {}
+        found: dict[str, bool] = {}
         known = [one for one in episode_request_ids if is_request_id(one)]
         for start in range(0, len(known), MOST_IDS):
             ids = known[start : start + MOST_IDS]
             ask = self._asking("read how episodes stand", {"ids": ids, "view": "progress"})
             pages = self._calls.pages(_BULK, Evidence, ask, limit=_FILES_A_PAGE)
             with contextlib.suppress(NotTheService):  # then nobody tells, as by a server without such a call
-                found |= {row.id for page in pages for row in page if row.evidence_state == "sealed"}
-        return frozenset(found)
+                found |= {row.id: row.evidence_state == "sealed" for page in pages for row in page}
+        return found
 
     def manifest(
         self, episode_request_ids: Sequence[str], categories: Sequence[str]

@@ -131,6 +131,19 @@ def test_a_watch_comes_back_for_what_is_late(league, download, verified, tmp_pat
     assert verified(tmp_path)
 
 
+@pytest.mark.failure_mode(number=18)
+def test_a_watch_comes_back_for_why_an_episode_failed(league, download, tmp_path):
+    league.fault("late-artifacts=1")
+    league.fault("fail-episodes=1")
+    request = league.play(1, wait=False)
+    words = ("--watch", "--interval", "0.3", "--max-attempts", "30")
+
+    report = download(league, tmp_path, "--xreq", request, *words, late=3)
+
+    assert "error_info.json" in found(report, "ok")
+    assert report["complete"]
+
+
 @pytest.mark.slow
 def test_a_watch_gives_up_on_what_never_comes(league, download, tmp_path):
     league.fault("late-artifacts=600")

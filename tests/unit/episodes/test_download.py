@@ -3,6 +3,7 @@
 import json
 import random
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -18,6 +19,7 @@ from pytest_evalharness.errors import CredentialsRejected, ServerUnreachable
 from pytest_evalharness.observatory.models.sources import SourceRow
 
 RESULTS = Artifact(Category.RESULTS)
+LOG = Artifact(Category.GAME_LOG)
 
 
 class Told:
@@ -41,10 +43,12 @@ class Told:
 
 
 class Calls:
-    """A server that seals nothing."""
+    """A server that says of every episode whether it is sealed, or says nothing."""
+
+    told = None
 
     def sealed(self, ids):
-        return frozenset()
+        return {} if self.told is None else dict.fromkeys(ids, self.told)
 
 
 class Inline(Source):
@@ -166,6 +170,48 @@ def test_before_a_file_is_replaced_the_index_stops_telling_of_it(download, tmp_p
     download(Looking()).run([row("a"), row("b")], late_seconds=0)
     assert seen == [{}, {}]
     assert read_index(tmp_path).entries["a"].settled
+
+
+class Partly(Source):
+    """Has some artifacts, and no others by now."""
+
+    def __init__(self, *there):
+        self.there = there
+
+    def _offers(self, episode, wanted):
+        return [
+            Offer(one, content=b'{"scores": [1]}' if one in self.there else None) for one in (RESULTS, LOG)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("there", "sealed", "never", "states"),
+    [
+        ((RESULTS,), True, True, (State.OK, State.NOT_PRODUCED)),
+        ((RESULTS,), False, True, (State.OK, State.PENDING)),
+        ((RESULTS,), None, True, (State.OK, State.NOT_PRODUCED)),
+        ((RESULTS,), None, False, (State.OK, State.PENDING)),
+        ((), True, False, (State.NOT_PRODUCED, State.NOT_PRODUCED)),
+        ((), False, True, (State.PENDING, State.PENDING)),
+        (
+            (),
+            None,
+            True,
+            (State.PENDING, State.PENDING),
+        ),  # a game that was played has results, sooner or later
+        ((LOG,), None, True, (State.PENDING, State.OK)),
+    ],
+    ids=range(8),
+)
+@pytest.mark.failure_mode(number=18)
+def test_what_is_absent_may_come_or_never_will(download, there, sealed, never, states):
+    episode = replace(row("a"), sealed=sealed, created_at=SystemClock().now())
+    found = download(Partly(*there))
+    found._calls.told = sealed
+
+    (entry,) = found.run([episode], late_seconds=0, never=lambda _: never)
+
+    assert (entry.files["results.json"].state, entry.files["logs/game.log"].state) == states
 
 
 def test_an_index_without_a_folder_yet_is_empty(tmp_path):
