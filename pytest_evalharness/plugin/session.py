@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,10 +59,17 @@ class EvalSession(LeagueSession):
         refuse_synthetic(
             plan.evidence, made_up(told.kind, told.synthetic), allowed=self.settings["synthetic"]
         )
-        report = prepared.run_once(self.ledger, self.clock)
+        with contextlib.suppress(OSError):  # without the folder there is no progress; the ledger says what matters
+            self.folder.mkdir(parents=True, exist_ok=True)
+        report = prepared.run_once(self.ledger, self.clock, self._said)
         for notice in report.notices:
             self.notice(f"{plan.evidence}: {notice}")
         return EngineResult(plan, report)
+
+    def _said(self, text: str) -> None:
+        """Tell how far the benchmark is, to whoever shows progress."""
+        self.events.append("engines", what="progress", key="engines", text=text)
+        self.on_wait()
 
     def prepared(self, nodeid: str) -> Prepared:
         """A case's evidence and engines, read once a process.

@@ -9,6 +9,8 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.report.model import MANY, requests_told
 
 TURN = "another run on this home has the embedded league; waiting for its end"
+ENGINES = "engines"
+"""The kind of event that tells how far an engine benchmark is."""
 CHANGES = frozenset(
     {"resumed", "posted", "adopted", "finished", "refused", "abandoned", "cancelled", "wedged", "answer_lost"}
 )
@@ -174,8 +176,12 @@ def line(event: Mapping[str, Any]) -> str | None:
     """One line, or None for an event that is nothing to people."""
     if event.get("kind") == "turn":
         return TURN
-    if event.get("kind") != "arm":
-        return None
+    if event.get("kind") == ENGINES:
+        return f"engine benchmark: {printable(event.get('text', ''), 300)}"
+    return _of_an_arm(event) if event.get("kind") == "arm" else None
+
+
+def _of_an_arm(event: Mapping[str, Any]) -> str | None:
     who = f"{event.get('side')} {printable(event.get('label', ''))}"
     request = printable(event.get("request", ""))
     what = str(event.get("what"))

@@ -164,6 +164,20 @@ def test_one_benchmark_serves_all_cases_and_later_runs(folder):
     assert folder.fits.read_text() == "xx"
 
 
+def test_how_far_it_is(folder):
+    folder.cases(REQUIRED)
+    result = folder.run()
+    result.stdout.fnmatch_lines([f"evalharness: engine benchmark: fitting {folder.engine}"])
+    folder.calls(env="and again")
+    folder.run("-q", "-q").stdout.no_fnmatch_line("*engine benchmark*")
+
+
+def test_a_case_whose_worker_dies_is_missed(folder):
+    folder.cases("import os; os._exit(3)")
+    result = folder.run("-n", "1", "--max-worker-restart=0")
+    assert result.ret == 11
+
+
 def test_workers_share_it(folder):
     folder.cases(*[REQUIRED] * 4)
     result = folder.run("-n", "2")
