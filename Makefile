@@ -42,4 +42,4 @@ $(VENV)/.conformance: tests/conformance/install.sh
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-coworld .venv-levers9 .demo* .evalharness .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-coworld .venv-levers9 .venv-peers .demo* .evalharness .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -18,6 +18,7 @@ from pytest_evalharness.observatory import Observatory, load_token
 DAILY = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
 _ROOT = Path(__file__).parents[2]
 _PLACES = [os.environ.get("EVALHARNESS_COWORLD_VENV"), _ROOT / ".venv-coworld"]
+_PEERS_PLACES = [os.environ.get("EVALHARNESS_PEERS_VENV"), _ROOT / ".venv-peers"]
 _SDK_PLACES = [os.environ.get("EVALHARNESS_LEVERS9_VENV"), _ROOT / ".venv-levers9"]
 
 
@@ -36,6 +37,35 @@ def sdk():
         if (Path(place) / "bin" / "levers9").exists():  # written last, so a half-made environment has none
             return Path(place) / "bin" / "python"
     pytest.skip("no levers9 SDK: run tests/conformance/install.sh, or set EVALHARNESS_LEVERS9_VENV")
+
+
+@pytest.fixture(scope="session")
+def peers():
+    """The folder of packages that has the libraries whose estimators ours are held against."""
+    for place in filter(None, _PEERS_PLACES):
+        for packages in Path(place).glob("lib/python*/site-packages"):
+            if (packages / "obp").exists() and (packages / "scope_rl").exists():
+                return packages
+    pytest.skip("no obp and scope-rl: run tests/conformance/install.sh, or set EVALHARNESS_PEERS_VENV")
+
+
+@pytest.fixture(scope="session")
+def peer_estimates(peers):
+    """Asks a library for its estimates of many cases at once: `peer_estimates("obp", [arrays by name, …])`."""
+
+    def ask(library, cases):
+        done = subprocess.run(
+            [peers.parents[2] / "bin" / "python", Path(__file__).with_name("peer_estimates.py"), library],
+            input=json.dumps(cases),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return ask
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a virtual environment for each real client that the conformance tests run against what we make:
-# `coworld`, which plays on our server, and `levers9`, whose SDK reads our evidence.
+# `coworld`, which plays on our server, and `levers9`, whose SDK reads our evidence; and one for the libraries
+# whose estimators ours are held against.
 # Usage: tests/conformance/install.sh [FOLDER]     (coworld's; default: .venv-coworld in the checkout)
 # Where a client or a Python for it cannot be had this says so and exits 0: the tests then skip with a reason.
 set -euo pipefail
@@ -36,3 +37,12 @@ install() {
 
 install coworld 0.1.64 "${1:-${EVALHARNESS_COWORLD_VENV:-$root/.venv-coworld}}" '(3, 11) <= sys.version_info < (3, 13)'
 install levers9 0.15.1 "${EVALHARNESS_LEVERS9_VENV:-$root/.venv-levers9}" '(3, 11) <= sys.version_info < (4,)'
+
+# `obp` and `scope-rl` without what they declare: torch, gym and d3rlpy are gigabytes, and their estimators are arithmetic.
+peers=${EVALHARNESS_PEERS_VENV:-$root/.venv-peers}
+install scikit-learn 1.9.1 "$peers" '(3, 11) <= sys.version_info < (4,)'
+if [ -x "$peers/bin/python" ]; then
+    "$peers/bin/python" -m pip install --quiet --disable-pip-version-check pandas &&
+        "$peers/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps obp==0.4.1 scope-rl==0.2.1 ||
+        echo "obp and scope-rl cannot be installed here: the tests against them will skip" >&2
+fi
