@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from pytest_evalharness.base.text import printable
@@ -91,10 +92,10 @@ def find(observatory: Observatory, selection: Selection) -> Found:
         return _of_policy(observatory, selection)
     if selection.mode is Mode.XREQ:
         return _bounded(of_request(observatory, name), selection)
-    if selection.mode.by_name:
-        return _named(
-            selection, calls.row if selection.mode is Mode.EREQ else partial(_recorded, observatory)
-        )
+    if selection.mode is Mode.EREQ:
+        return _named(selection, calls.row, calls.standing(selection.names))
+    if selection.mode is Mode.EPISODE:
+        return _named(selection, partial(_recorded, observatory))
     if selection.mode is Mode.DIVISION:
         return _listed(_of_division(observatory, name), selection, sorted_lists=True)
     return _listed(calls.of_round(name) if selection.mode is Mode.ROUND else calls.of_pool(name), selection)
@@ -112,11 +113,22 @@ def of_request(observatory: Observatory, request_id: str) -> list[Reference]:
     return [reference(row, request=request_id, request_status=found.status) for row in found.episodes]
 
 
-def _named(selection: Selection, read: Callable[[str], SourceRow | None]) -> Found:
-    rows = {name: read(name) for name in dict.fromkeys(selection.names)}
-    found = [reference(row) for row in rows.values() if row is not None]
-    missing = tuple(name for name, row in rows.items() if row is None)
-    return Found(tuple(_wanted(found, selection)), missing=missing)
+def _named(
+    selection: Selection,
+    read: Callable[[str], SourceRow | None],
+    standing: Mapping[str, SourceRow] = MappingProxyType({}),
+) -> Found:
+    """The episodes that were named: each is read by itself, but for those of which it is known already how they stand."""
+    found, missing = [], []
+    for name in dict.fromkeys(selection.names):
+        row = standing.get(name)
+        if row is not None:
+            found.append(reference(row, whole=False))
+        elif (row := read(name)) is not None:
+            found.append(reference(row))
+        else:
+            missing.append(name)
+    return Found(tuple(_wanted(found, selection)), missing=tuple(missing))
 
 
 def _wanted(episodes: Iterable[Reference], selection: Selection) -> Iterator[Reference]:

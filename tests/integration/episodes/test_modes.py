@@ -7,6 +7,7 @@ import pytest
 from pytest_evalharness.cli import main
 from pytest_evalharness.episodes import open_folder
 from pytest_evalharness.errors import UsageError
+from pytest_evalharness.observatory.episodes import EpisodeCalls
 
 
 def states(report):
@@ -83,6 +84,25 @@ def test_named_episodes_and_one_that_nobody_knows(league, download, tmp_path):
 
     assert {one["id"] for one in report["episodes"]} == {rows[0].id, rows[1].id}
     assert report["missing"] == [absent]
+
+
+def test_named_episodes_that_are_complete_are_not_read_one_by_one(today, download, monkeypatch, tmp_path):
+    with today.client() as client:
+        named = [
+            word for row in client.experience_request(today.played).episodes for word in ("--ereq", row.id)
+        ]
+    read, row = [], EpisodeCalls.row
+    monkeypatch.setattr(EpisodeCalls, "row", lambda calls, name: read.append(name) or row(calls, name))
+
+    first = download(today, tmp_path, *named, "--no-replay")
+    assert sorted(read) == sorted(named[1::2])
+    (episode, *_) = open_folder(tmp_path).episodes
+    assert len(episode.row["participants"]) == 8
+    read.clear()
+
+    again = download(today, tmp_path, *named, *named[:2], "--no-replay")
+    assert read == []
+    assert again["episodes"] == first["episodes"]
 
 
 @pytest.mark.failure_mode(number=31)
