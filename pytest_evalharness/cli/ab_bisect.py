@@ -114,6 +114,7 @@ def _allowed(parsed: argparse.Namespace) -> int | None:
         raise UsageError(
             f"--bisect-budget must be a whole number from 1 to {LARGEST_REQUEST}, got {printable(parsed.bisect_budget)}",
             not_done="nothing was submitted",
+            next_step="leave it out: 10 games name one hanging seat of eight, or two",
         )
     return allowed
 

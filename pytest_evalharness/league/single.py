@@ -26,6 +26,7 @@ from pytest_evalharness.report.model import CANNOT_TELL, UNTRUSTWORTHY, CaseRepo
 from pytest_evalharness.settings import Origin, Settings
 
 _DECLARED = ("claim", "rule", "margin", "target_lift")
+_CORRECT = "correct the option and run the same command again"
 
 
 def plan_of(
@@ -64,7 +65,7 @@ def plan_of(
     except ValueError as problem:
         raise _wrong(str(problem)) from None
     except UsageError as problem:
-        raise _wrong(problem.what) from None
+        raise _wrong(problem.what, _next(problem)) from None
 
 
 def _tested(settings: Settings, game: Game) -> tuple[int, bool]:
@@ -82,12 +83,14 @@ def _tested(settings: Settings, game: Game) -> tuple[int, bool]:
     return side_of(game, role), role == NATURAL
 
 
-def _wrong(what: str) -> UsageError:
-    return UsageError(
-        what,
-        not_done="nothing was submitted",
-        next_step="correct the option and run the same command again",
-    )
+def _wrong(what: str, next_step: str = _CORRECT) -> UsageError:
+    return UsageError(what, not_done="nothing was submitted", next_step=next_step)
+
+
+def _next(problem: UsageError) -> str:
+    """What a refusal says to do, where it says more than to correct a mark or a case: the command has neither."""
+    more = problem.next_step
+    return _CORRECT if not more or more.startswith("correct the ") else more
 
 
 def case_name(plan: ComparisonPlan) -> str:

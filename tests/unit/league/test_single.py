@@ -4,7 +4,14 @@ import itertools
 
 import pytest
 
-from pytest_evalharness.errors import ArmStalled, ConditionNotMet, ForkWithoutSecrets, Inconclusive
+from pytest_evalharness.errors import (
+    ArmStalled,
+    ConditionNotMet,
+    ForkWithoutSecrets,
+    Inconclusive,
+    UsageError,
+)
+from pytest_evalharness.league.manifest import Manifest
 from pytest_evalharness.league.single import _outcome, case_name, family_of, plan_of
 from pytest_evalharness.plugin import marks
 from pytest_evalharness.settings import resolve
@@ -64,3 +71,13 @@ def test_its_family_is_itself_alone():
 )  # fmt: skip
 def test_outcomes_and_exit_codes_are_the_plugins(error, policy, outcome, code):
     assert _outcome(error, policy) == (outcome, code)
+
+
+def test_a_refusal_keeps_the_next_step_that_it_names_and_a_mark_is_none_of_the_commands():
+    untold = Manifest.read("quiet", None, None)
+    with pytest.raises(UsageError, match="does not tell how many seats") as refused:
+        plan_of(settings({}), SERVER, game_of=lambda _, **said: untold.game(**said, config={}))
+    assert "--eval-seats N" in refused.value.next_step
+    with pytest.raises(UsageError, match="needs a margin") as refused:
+        plan_of(settings({"claim": "noninferior"}), SERVER)
+    assert refused.value.next_step == "correct the option and run the same command again"
