@@ -81,6 +81,8 @@ def _unfailed(name: str, passed: str, judged: Mapping[str, Any], known: Check | 
         return [known]
     if name == "Builds" and judged.get("aa"):
         return [Check(name, "left out", "one build meets itself by design")]
+    if name == "Roles" and judged.get("checks"):
+        return []  # a judgement that looked at roles tells so: this game has none
     if not passed or (name == "Seeds" and judged["declaration"].get("pairing") is None):
         return []  # nothing was paired, or nobody looked
     if name.lower() in _TOLD and name.lower() not in judged["verified"]:

@@ -14,6 +14,8 @@ from pytest_evalharness.report import sentences as say
 from pytest_evalharness.report.model import SCOPE, CaseReport, Report, counts, remarks
 from pytest_evalharness.report.page_view import ArmView, CaseView, ComparisonView, Page
 
+Costs = Mapping[str, float | None]
+"""Request → its credits; None where the server does not tell."""
 _WIDE = 300
 _MOST_LINES = 60
 _MOST_REQUESTS = 3
@@ -24,13 +26,15 @@ _OUTCOMES = {
 }  # fmt: skip
 _UNTRUSTWORTHY = "untrustworthy"
 _NOT_TOLD = "not told by the server"
+_NOT_ASKED = "not asked: this run posted nothing"
 
 
 def page(report: Report) -> Page:
     """Everything a page says about a run."""
     words = rows.Words()
     tables: list[dict[str, Any]] = []
-    cases = tuple(_case(number, case, tables, words) for number, case in enumerate(report.cases, 1))
+    costs = None if report.cost is None else report.cost["requests"]
+    cases = tuple(_case(number, case, tables, words, costs) for number, case in enumerate(report.cases, 1))
     return Page(
         run_id=printable(report.run_id),
         server=printable(report.server),
@@ -58,7 +62,9 @@ def _texts(texts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(printable(text, _WIDE) for text in texts)
 
 
-def _case(number: int, case: CaseReport, tables: list[dict[str, Any]], words: rows.Words) -> CaseView:
+def _case(
+    number: int, case: CaseReport, tables: list[dict[str, Any]], words: rows.Words, costs: Costs | None
+) -> CaseView:
     comparisons: list[ComparisonView] = []
 
     def add(view: ComparisonView, result: Mapping[str, Any], *, effect: bool) -> None:
@@ -67,14 +73,14 @@ def _case(number: int, case: CaseReport, tables: list[dict[str, Any]], words: ro
 
     for result in case.results:
         effect = result["judgement"]["verdict"] != _UNTRUSTWORTHY
-        view = comparison(result, len(tables))
+        view = comparison(result, len(tables), costs=costs)
         if "strata" not in result:
             add(view, result, effect=effect)
             continue
         add(pool_page.pooled(view, result), {}, effect=effect)
         for name, stratum in result["strata"].items():
             # Nothing of the effect may be read from a part of what cannot be believed.
-            alone = comparison(stratum, len(tables), shown=effect)
+            alone = comparison(stratum, len(tables), shown=effect, costs=costs)
             add(pool_page.part(alone, name), stratum, effect=effect)
     return CaseView(
         anchor=f"case-{number}",
@@ -96,13 +102,16 @@ def _engine_lines(case: CaseReport) -> Iterator[str]:
         yield from engines.lines(told)
 
 
-def comparison(result: Mapping[str, Any], place: int, *, shown: bool = True) -> ComparisonView:
+def comparison(
+    result: Mapping[str, Any], place: int, *, shown: bool = True, costs: Costs | None = None
+) -> ComparisonView:
     """What a page says about one comparison. Of one that cannot be believed it has no effect, and nothing to read one from.
 
     Args:
         result: a comparison's plain data (`ABResult.to_json`).
         place: its place among all comparisons of the page.
         shown: whether the effect may be shown at all.
+        costs: what the server says of each request's credits; None where the run did not ask.
     """
     judged, declared = result["judgement"], result["judgement"]["declaration"]
     trusted = shown and judged["verdict"] != _UNTRUSTWORTHY
@@ -144,7 +153,7 @@ def comparison(result: Mapping[str, Any], place: int, *, shown: bool = True) -> 
         seats_open=bool(wrong),
         episodes=total,
         facts=_facts(result, judged),
-        spent=_spent(result, judged),
+        spent=_spent(result, judged, costs),
         field=_field(result.get("roster") or {}),
         lines=tuple(printable(line.removeprefix("  "), 2 * _WIDE) for line in result.get("lines", ())),
     )
@@ -228,13 +237,22 @@ def _facts(result: Mapping[str, Any], judged: Mapping[str, Any]) -> tuple[tuple[
     return tuple((name, printable(value)) for name, value in facts)
 
 
-def _spent(result: Mapping[str, Any], judged: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What a comparison took, as far as anybody knows: nothing that the server tells today has a price."""
+def _spent(
+    result: Mapping[str, Any], judged: Mapping[str, Any], costs: Costs | None
+) -> tuple[tuple[str, str], ...]:
+    """What a comparison took, as far as anybody knows. Requests that it shares with another comparison are in both prices."""
     arms = [judged[side] for side in rows.SIDES]
-    requests = sum(len(arm["request_ids"]) for arm in arms)
-    games = f"{sum(arm['requested'] for arm in arms)} asked for in {requests} requests"
+    requests = [request for arm in arms for request in arm["request_ids"]]
+    games = f"{sum(arm['requested'] for arm in arms)} asked for in {len(requests)} requests"
     old = result["evidence_age_seconds"] is not None
-    return (("games", f"{games}; nothing was posted by this run" if old else games), ("cost", _NOT_TOLD))
+    told = [cost for request in requests if (cost := (costs or {}).get(request)) is not None]
+    if requests and len(told) == len(requests):
+        price = f"{sum(told):.4g} credits"
+    elif told:
+        price = f"{sum(told):.4g} credits for {len(told)} of the requests, the others {_NOT_TOLD}"
+    else:
+        price = _NOT_ASKED if old and costs is None else _NOT_TOLD
+    return (("games", f"{games}; nothing was posted by this run" if old else games), ("cost", price))
 
 
 def _field(roster: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:

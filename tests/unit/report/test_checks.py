@@ -72,3 +72,10 @@ def test_details_from_outside_are_harmless_and_short(judged):
     text = checks(spoilt)[2].text
     assert len(text) < 450
     assert not set(text) & set("\x1b\u202e")
+
+
+def test_a_game_without_roles_has_no_check_of_roles(judged):
+    assert states(judged())["Roles"] == "passed"  # of an early release, which told nothing
+    assert "Roles" not in states({**judged(), "checks": [{"name": "errors", "state": "ok", "seen": "none"}]})
+    told = [{"name": "roles", "state": "ok", "seen": "crew in seat 0"}]
+    assert states({**judged(), "checks": told})["Roles"] == "passed"

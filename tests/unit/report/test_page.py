@@ -117,6 +117,26 @@ def test_the_price_is_said_to_be_unknown(view, compared):
 
 
 @pytest.mark.parametrize(
+    ("costs", "words", "told"),
+    [
+        ((2.5, 3.0, 4.0), {}, "9.5 credits"),
+        ((2.5, None, 4.0), {}, "6.5 credits for 2 of the requests, the others not told by the server"),
+        ((None, None, None), {}, "not told by the server"),
+        (None, {"evidence_age_seconds": 60.0}, "not asked: this run posted nothing"),
+    ],
+)
+def test_a_comparison_costs_what_the_server_says_of_its_requests(shown, compared, costs, words, told):
+    result = compared(**words)
+    ids = [one for side in ("candidate", "baseline") for one in result["judgement"][side]["request_ids"]]
+    cost = None if costs is None else {
+        "balance_after": 1.0, "balance_before": 2.0, "budget": None, "per_verdict": None, "spent": None,
+        "requests": {**dict(zip(ids, costs, strict=True)), "xreq_of_another_case": 100.0},
+    }  # fmt: skip
+    [seen] = shown(result, cost=cost).cases[0].comparisons
+    assert dict(seen.spent)["cost"] == told
+
+
+@pytest.mark.parametrize(
     ("words", "step"),
     [
         ({}, "rely on it"),
