@@ -135,6 +135,15 @@ def require_alike(sides: Sides) -> None:
         Untrustworthy: they do not.
         UsageError: they are no games of Crewrift.
     """
+    told = [one for side in SIDES for one in sides[side]]
+    others = {len(one.seats) for one in told} - {CREWRIFT.seats}
+    if others:  # first of all: the fillers of a game of teams look like seats that were drawn
+        raise UsageError(
+            f"these games have {min(others)} seats, and {CREWRIFT.name}'s have {CREWRIFT.seats}: who wins another game is not known from "
+            "a request",
+            not_done=_NOTHING,
+            next_step="let evalharness ab --league ID post both arms: it reads the game from its league",
+        )
     for side in SIDES:
         first, *others = sides[side]
         drawn = [str(seat) for one in sides[side] for seat, who in enumerate(one.seats) if who is None]
@@ -147,24 +156,11 @@ def require_alike(sides: Sides) -> None:
         for other in others:
             apart = [
                 f"seat {seat} holds {_name(ours)} in {printable(first.id)} and {_name(theirs)} in {printable(other.id)}"
-                for seat, (ours, theirs) in enumerate(zip(first.seats, other.seats, strict=False))
+                for seat, (ours, theirs) in enumerate(zip(first.seats, other.seats, strict=True))
                 if _version(ours) != _version(theirs)
             ]
-            if apart or len(first.seats) != len(other.seats):
-                raise _distrust(
-                    f"the {side}'s requests do not place the same players: "
-                    f"{_some(apart) if apart else 'their games have unlike numbers of seats'}"
-                )
-    told = [one for side in SIDES for one in sides[side]]
-    if len({len(one.seats) for one in told}) > 1:
-        raise _distrust("the two arms' games have unlike numbers of seats")
-    if len(told[0].seats) != CREWRIFT.seats:
-        raise UsageError(
-            f"these games have {len(told[0].seats)} seats, and {CREWRIFT.name}'s have {CREWRIFT.seats}: who wins another game is not known "
-            "from a request",
-            not_done=_NOTHING,
-            next_step="let evalharness ab --league ID post both arms: it reads the game from its league",
-        )
+            if apart:
+                raise _distrust(f"the {side}'s requests do not place the same players: {_some(apart)}")
     for what, values in (
         ("roles", {one.roles for one in told}),
         ("tick limits", {one.ticks for one in told}),

@@ -175,3 +175,10 @@ def test_the_requests_of_one_arm_must_place_the_same_players():
 def test_requests_of_another_game_are_not_judged():
     with pytest.raises(UsageError, match="these games have 2 seats, and crewrift's have 8"):
         sides(seen("new", "a", config=None), seen("old", "a", config=None))
+
+
+def test_the_fillers_of_a_game_of_teams_are_not_taken_for_seats_that_were_drawn():
+    clone = participant(2, "new", is_filler=True)
+    team = SeenRequest.of(detail(*[["new", "a", clone, "a"]] * 2, config=None), ended=False)
+    with pytest.raises(UsageError, match="these games have 4 seats, and crewrift's have 8"):
+        require_alike({"candidate": [team], "baseline": [seen("old", *FIELD)]})
