@@ -40,7 +40,7 @@ class Roster:
     """The frozen field of a run: seats in order, and how they were chosen.
 
     Attributes:
-        own: our own players, whom no draw may seat; told only where somebody is drawn.
+        own: our own players and whoever sits in the tested seat, none of whom a draw may seat; told only where somebody is drawn.
         mine: the labels of opponents who are our own, because they were named; the ranking never gives any.
     """
 
@@ -113,11 +113,19 @@ def resolve_field(observatory: Observatory, plan: ComparisonPlan, clock: Clock) 
             "--eval-league and --eval-division",
         )
     chosen = by if not named else f"{len(named)} named, the rest by {by}"
-    kept = tuple(sorted(own)) if plan.draws else ()
+    kept = tuple(sorted(own | _tested(plan, live))) if plan.draws else ()
     mine = tuple(member.label for member in named if member.player_id in own)
     return Roster(
         tuple(named + rest), plan.league, division, iso(clock.now()), len(ranked), chosen, kept, mine
     )
+
+
+def _tested(plan: ComparisonPlan, live: Sequence[Membership]) -> set[str]:
+    """The players of another's policy in the tested seat: a draw that seats it a second time spoils its game."""
+    tested = {pins[plan.tested_seat] for pins in (plan.candidate, plan.baseline) if plan.tested_seat in pins}
+    return {
+        m.player_id for m in live if m.player_id and tested & {m.policy_version.id, m.policy_version.label}
+    }
 
 
 def division_of(observatory: Observatory, plan: ComparisonPlan) -> str:

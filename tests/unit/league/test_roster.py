@@ -197,6 +197,18 @@ def test_a_field_of_the_best_without_own_players(make, clock):
     assert Roster.from_json(json.loads(canonical_json(roster.to_json()))) == roster
 
 
+@pytest.mark.failure_mode(number=10)
+@pytest.mark.parametrize("named", ["rival-3:v1", "id-rival-3:v1"])
+def test_no_draw_seats_whoever_is_tested_a_second_time(make, clock, named):
+    live = players(make, 10)
+    named = named if named.startswith("rival") else live[3].policy_version.id
+    drawn = {2: {"random": True}}
+    plan = make.plan(candidate={0: named}, candidate_drawn=drawn, baseline_drawn=drawn)
+    roster = resolve_field(Service(live, mine=[live[9]]), plan, clock)
+    assert roster.own == ("ply_3", "ply_9")
+    assert resolve_field(Service(live, mine=[live[9]]), make.plan(candidate={0: named}), clock).own == ()
+
+
 @pytest.mark.failure_mode(number=37)
 def test_a_champion_flag_that_was_cleared_costs_nobody_its_seat(make, clock):
     """Whoever competes is in the field: the flag is a label of membership, and churn clears it."""
