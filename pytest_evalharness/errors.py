@@ -33,7 +33,11 @@
         ├── EvidenceContradicted    the checks inside a benchmark do not hold
         ├── TooExpensive            an engine that would plan in a world too big for it
         ├── EngineFailed            an engine's own code broke while it was fitted
-        └── TaggerFailed            a judge or a model that reads calls is of no use
+        ├── TaggerFailed            a judge or a model that reads calls is of no use
+        ├── RunUnreadable           a folder that is no published CL-Bench run, or a spoilt one
+        ├── ReferenceMissing        nothing to normalise a CL-Bench run by
+        ├── ScalesMixed             rewards of cohort studies in a unit that nobody tells
+        └── NothingComplete         a CL-Bench run without one complete rollout
 
 Every class has a stable code; `docs/reference/errors.md` has a paragraph for each.
 """
@@ -291,6 +295,30 @@ class TaggerFailed(Untrustworthy):
     """A judge or a decision model that should read calls refuses, has died, or says nothing that can be used."""
 
     code = "EVH311"
+
+
+class RunUnreadable(Untrustworthy):
+    """A folder is no published CL-Bench run, or a file of it is damaged."""
+
+    code = "EVH401"
+
+
+class ReferenceMissing(Untrustworthy):
+    """The run whose stateless baseline normalises a CL-Bench score is not there, or does not fit."""
+
+    code = "EVH402"
+
+
+class ScalesMixed(Untrustworthy):
+    """Rewards of cohort studies cannot be brought to one scale."""
+
+    code = "EVH403"
+
+
+class NothingComplete(Untrustworthy):
+    """A CL-Bench run has no complete rollout to score."""
+
+    code = "EVH404"
 
 
 def by_code(code: str) -> type[EvalHarnessError]:

@@ -29,7 +29,18 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """The command line of every subcommand."""
-    from pytest_evalharness.cli import ab, arena, calibrate, demo, engine, episodes, pool, power, runs
+    from pytest_evalharness.cli import (
+        ab,
+        arena,
+        calibrate,
+        clbench,
+        demo,
+        engine,
+        episodes,
+        pool,
+        power,
+        runs,
+    )
 
     parser = Parser(
         prog="evalharness",
@@ -47,6 +58,7 @@ def build_parser() -> Parser:
     runs.add_to(commands)
     pool.add_to(commands)
     engine.add_to(commands)
+    clbench.add_to(commands)
     episodes.add_to(commands)
     return parser
 

@@ -1,0 +1,1 @@
+"""CL-Bench: published runs of the continual-learning benchmark read, checked and scored."""

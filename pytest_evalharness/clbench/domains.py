@@ -1,0 +1,68 @@
+"""The six tasks of the benchmark and what the scorer has to know of each. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DATABASE = "database_exploration"
+POKER = "exploitable_poker"
+SPECTRUM = "blind_spectrum_monitoring"
+COHORT = "cohort_studies"
+CODEBASE = "codebase_adaptation"
+SALES = "sales_prediction"
+
+REFERENCE_RUN = "icl-gpt-5.4"
+"""The run whose stateless baseline normalises everybody's reward on the leaderboard."""
+FULL_ROLLOUTS = 5
+QUERY_BUDGET = 15
+"""Queries an instance of the database task may take where the artifact does not tell."""
+CLOSE = 5e-5
+"""Published rewards are rounded to four decimals."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """One task.
+
+    Attributes:
+        task: its id.
+        short: how tables call it.
+        instances: of its default schedule.
+        largest: the reference reward an instance, r_max.
+        nulls: closed ranges of reward that an answer without content earns.
+        multi_step: whether an instance takes several turns of any system that works on it.
+        permuted: whether another seed is another order; a time series keeps its order.
+        positional: whether instance ids only number the positions, so that orders must be told from prompts.
+        bounded: whether no reward may exceed `largest`.
+    """
+
+    task: str
+    short: str
+    instances: int
+    largest: float
+    nulls: tuple[tuple[float, float], ...] = ((0.0, 0.0),)
+    multi_step: bool = True
+    permuted: bool = True
+    positional: bool = False
+    bounded: bool = True
+
+    def at_null(self, reward: float) -> bool:
+        """Whether a reward is what an answer without content earns."""
+        return any(low - CLOSE <= reward <= high + CLOSE for low, high in self.nulls)
+
+    def no_better_than_null(self, reward: float) -> bool:
+        """Whether a reward is at most what an answer without content earns."""
+        return reward <= self.nulls[-1][1] + CLOSE
+
+
+ALL: tuple[Domain, ...] = (
+    Domain(DATABASE, "db", 40, 1.0),
+    # Folding or calling blindly costs the blinds; a published hand at no cost and no gain was never seen.
+    Domain(POKER, "poker", 120, 9.4875, nulls=((-1.0, 0.0),), multi_step=False, bounded=False),
+    # An empty list of bands earns 0.1964 a scan; a scan that was given up earns nothing.
+    Domain(SPECTRUM, "bsm", 90, 1.0, nulls=((0.0, 0.0), (0.1964, 0.1964)), multi_step=False, positional=True),
+    Domain(COHORT, "cohort", 20, 0.162202, bounded=False),
+    Domain(CODEBASE, "code", 19, 1.0),
+    Domain(SALES, "sales", 12, 1.0, permuted=False),
+)
+BY_TASK: dict[str, Domain] = {one.task: one for one in ALL}
