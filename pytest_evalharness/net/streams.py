@@ -123,7 +123,7 @@ class Streams:
         """
         url, own = self._first(address), address.startswith("/")
         for _ in range(_MOST_REDIRECTS + 1):
-            shown = f"GET {harmless(url.copy_with(query=None, userinfo=b''))}"
+            shown = f"GET {harmless(_bare(url))}"
             request = self._request(url, headers or {}, deadline, own=own)
             with self._patience.until(deadline, self._stop):
                 response = _translated(lambda: self._carrier(url).handle_request(request), shown)  # noqa: B023
@@ -207,9 +207,16 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 def _parsed(address: str) -> httpx.URL:
     try:
-        return httpx.URL(address).copy_with(userinfo=b"", fragment=None)
+        url = httpx.URL(address)
+        # Most have neither, and to parse a signed address again takes as long as asking for it.
+        return url.copy_with(userinfo=b"", fragment=None) if url.userinfo or url.fragment else url
     except (httpx.InvalidURL, ValueError, TypeError):
         raise NotSent("the server points to what is no address", request="GET") from None
+
+
+def _bare(url: httpx.URL) -> str:
+    """An address without its query, in which a signature may stand."""
+    return f"{url.scheme}://{url.netloc.decode()}{url.raw_path.partition(b'?')[0].decode()}"
 
 
 def _translated(call: Callable[[], httpx.Response], shown: str) -> httpx.Response:
