@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from pytest_evalharness.base.text import printable
 from pytest_evalharness.engines.benchmark import checks, support
 from pytest_evalharness.engines.benchmark.fitting import Fit
 from pytest_evalharness.engines.benchmark.kept import Kept
@@ -26,6 +28,7 @@ from pytest_evalharness.engines.benchmark.report import (
 )
 from pytest_evalharness.engines.benchmark.sides import Sides
 from pytest_evalharness.engines.benchmark.verdicts import EngineVerdict, Head, Interval, caveat, decide
+from pytest_evalharness.engines.evidence.rows import UNLABELLED
 from pytest_evalharness.engines.ope.calls import Floats
 from pytest_evalharness.engines.ope.fqe import Evaluation
 from pytest_evalharness.engines.ope.resampling import interval, simultaneous
@@ -266,6 +269,11 @@ class Leaderboard:
             notices.append(
                 "read by cue phrases (the rule tagger): for seeing the pipeline work, not for deciding anything"
             )
+        known = {*self._sides.moves, UNLABELLED}
+        foreign = Counter(row.move for row in told.transitions if row.move not in known)
+        if foreign:
+            named = ", ".join(repr(printable(move)) for move in sorted(foreign)[:3])
+            notices.append(f"{foreign.total():,} turns are left out: {named} is none of the world's moves")
         if self._sides.unweighable:
             notices.append(
                 f"{self._sides.unweighable:,} held-out calls are left out: a move without a recorded propensity"

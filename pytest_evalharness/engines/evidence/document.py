@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from pytest_evalharness.base.files import write_atomic
+from pytest_evalharness.engines.evidence.checking import why_not
 from pytest_evalharness.engines.evidence.rows import Part, Row, by_call, labelled
 from pytest_evalharness.engines.evidence.splitting import HELD_OUT_SHARE, Pair, preferences, side
 from pytest_evalharness.engines.evidence.words import Words
@@ -91,7 +92,7 @@ class Evidence:
         """An evidence file, JSON or gzip of it.
 
         Raises:
-            EvidenceUnreadable: no file, not JSON, a value of the wrong type, or no evidence at all.
+            EvidenceUnreadable: no file, not JSON, a value of the wrong type or one that cannot be, or no evidence at all.
         """
         try:
             raw = Path(path).read_bytes()
@@ -315,11 +316,9 @@ class Evidence:
 
 
 def _checked(document: Document, where: str | Path) -> Document:
-    if not document.transitions:
-        raise _unreadable(where, "it holds no transition")
-    discount = document.mdp.get("discount", 1.0)
-    if isinstance(discount, bool) or not isinstance(discount, int | float) or not 0.0 <= discount <= 1.0:
-        raise _unreadable(where, f"mdp.discount is between 0 and 1, not {discount!r}")
+    problem = why_not(document)
+    if problem is not None:
+        raise _unreadable(where, problem)
     return document
 
 

@@ -241,6 +241,7 @@ def test_pairs_of_moves_that_were_not_tried_are_too_little_evidence():
 
 @pytest.mark.parametrize("name", [*catalogue.FROM_A_LOG[:6], catalogue.SANITY])
 def test_a_reward_that_is_no_number_is_told_with_its_call(name):
-    log = evidence([(START, "greet"), 1.0], [(START, "close"), math.nan])
+    log = evidence([(START, "greet"), 1.0], [(START, "close"), 0.0])
+    log.document.transitions[1].terminal = math.nan  # a file or a dictionary with it is refused before
     with pytest.raises(NotEnoughEvidence, match=r"call 'c1', turn 0.*no number"):
         fitted(name, log)
