@@ -136,10 +136,10 @@ def require_alike(sides: Sides) -> None:
         UsageError: they are no games of Crewrift.
     """
     told = [one for side in SIDES for one in sides[side]]
-    others = {len(one.seats) for one in told} - {CREWRIFT.seats}
-    if others:  # first of all: the fillers of a game of teams look like seats that were drawn
+    foreign = {len(one.seats) for one in told} - {CREWRIFT.seats}
+    if foreign:  # first of all: the fillers of a game of teams look like seats that were drawn
         raise UsageError(
-            f"these games have {min(others)} seats, and {CREWRIFT.name}'s have {CREWRIFT.seats}: who wins another game is not known from "
+            f"these games have {min(foreign)} seats, and {CREWRIFT.name}'s have {CREWRIFT.seats}: who wins another game is not known from "
             "a request",
             not_done=_NOTHING,
             next_step="let evalharness ab --league ID post both arms: it reads the game from its league",
