@@ -197,7 +197,9 @@ def _plan(parsed: argparse.Namespace) -> EnginePlan:
             margin=parsed.margin,
         )
     except ValueError as problem:
-        raise _wrong(str(problem), "name engines, or add --file app.py or --table mine=table.json") from None
+        raise _wrong(
+            str(problem), "evalharness engine benchmark --help tells what each option takes"
+        ) from None
 
 
 def _tables(told: Sequence[str]) -> dict[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 ALL = "all"
@@ -40,10 +42,21 @@ class EnginePlan:
     margin: float | None = None
 
     def __post_init__(self) -> None:
-        if self.bootstrap < 0 or self.seed < 0:
-            raise ValueError("bootstrap and seed are whole numbers of 0 or more")
-        if self.margin is not None and not self.margin > 0:
-            raise ValueError(f"margin is above 0, not {self.margin!r}")
+        for name in ("bootstrap", "seed"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise ValueError(f"{name} is a whole number of 0 or more, not {value!r}")
+        margin = self.margin
+        if margin is not None and not (isinstance(margin, int | float) and 0 < margin < math.inf):
+            raise ValueError(f"margin is above 0 and finite, not {margin!r}")
+        _require_paths({"file": self.file} if self.file is not None else {}, "file is a path")
+        _require_paths(self.tables, 'tables are paths by name, {"mine": "table.json"}')
+        if not isinstance(self.params, Mapping) or not all(
+            isinstance(one, Mapping) for one in self.params.values()
+        ):
+            raise ValueError(
+                f'params are knobs by engine, {{"sarsa": {{"alpha": 0.2}}}}, not {self.params!r}'
+            )
         if self.own is not None and self.file is None:
             raise ValueError(f"{self.own!r} would be one engine of a file, and there is no file")
         if not self.engines and self.file is None and not self.tables:
@@ -62,6 +75,11 @@ class EnginePlan:
             "seed": self.seed,
             "margin": self.margin,
         }
+
+
+def _require_paths(told: Any, what: str) -> None:
+    if not isinstance(told, Mapping) or not all(isinstance(one, str | PathLike) for one in told.values()):
+        raise ValueError(f"{what}, not {told!r}")
 
 
 def engines_told(told: Any) -> tuple[str, ...]:

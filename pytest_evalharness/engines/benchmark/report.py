@@ -10,6 +10,7 @@ import msgspec
 
 from pytest_evalharness.base.files import write_atomic
 from pytest_evalharness.engines.benchmark.verdicts import EngineVerdict, Head, Interval
+from pytest_evalharness.engines.evidence.words import Words
 from pytest_evalharness.errors import ConditionNotMet, EvidenceUnreadable, Inconclusive, UsageError
 from pytest_evalharness.verdict.words import Verdict
 
@@ -239,14 +240,32 @@ class Report(msgspec.Struct, kw_only=True):
             EvidenceUnreadable: there is none, or it is no report.
         """
         try:
-            return msgspec.json.decode(Path(path).read_bytes(), type=cls)
-        except (OSError, msgspec.DecodeError) as problem:
+            found = msgspec.json.decode(Path(path).read_bytes(), type=cls)
+            msgspec.convert(found.info, _Told)
+        except (OSError, msgspec.DecodeError) as problem:  # what is of another type is a DecodeError too
             why = problem.strerror if isinstance(problem, OSError) else str(problem)
-            raise EvidenceUnreadable(
-                f"{path} is no report of an engine benchmark: {why}",
-                not_done="nothing was shown",
-                next_step="evalharness engine benchmark --evidence SET -o report.json makes one",
-            ) from None
+            raise _unreadable(path, str(why)) from None
+        if found.schema != SCHEMA:
+            raise _unreadable(path, f"its schema is {found.schema}, and this release reads {SCHEMA}")
+        return found
+
+
+class _Told(msgspec.Struct):
+    """What those who show a report read from its `info`."""
+
+    fit_calls: int
+    held_out_calls: int
+    bootstrap: int
+    seed: int
+    words: Words | None = None
+
+
+def _unreadable(path: str | Path, why: str) -> EvidenceUnreadable:
+    return EvidenceUnreadable(
+        f"{path} is no report of an engine benchmark: {why}",
+        not_done="nothing was shown",
+        next_step="evalharness engine benchmark --evidence SET -o report.json makes one",
+    )
 
 
 def _spelt(expected: Verdict | Head | str) -> str:

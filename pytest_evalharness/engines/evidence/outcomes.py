@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
+from pytest_evalharness.engines.evidence.checking import LARGEST
 from pytest_evalharness.errors import UsageError
 
 Meaning = Literal["won", "follow_up", "lost", "ignore"]
@@ -49,8 +49,8 @@ class Outcomes:
         for name, value in values.items():
             if name not in ENDINGS:
                 raise _wrong(where, f"[values] names {name!r}; a value belongs to won, follow_up or lost")
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise _wrong(where, f"the value of {name} is a number, not {value!r}")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+                raise _wrong(where, f"the value of {name} is a number up to {LARGEST:g}, not {value!r}")
         return cls(
             {folded(label): meaning for label, meaning in told.items()},
             {name: float(value) for name, value in values.items()},

@@ -235,7 +235,7 @@ def test_a_dry_run_fits_nothing(folder):
     [
         (", evidnce=3", "did you mean 'evidence'?"),
         (", margin=-1", "margin is above 0"),
-        (", seed=-1", "whole numbers of 0 or more"),
+        (", seed=-1", "seed is a whole number of 0 or more, not -1"),
     ],
 )
 def test_a_mark_that_is_wrong_stops_collection(folder, more, why):
