@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from pytest_evalharness.cli import main
 from pytest_evalharness.clbench import submission, trust
 from pytest_evalharness.clbench.domains import BY_TASK
 from pytest_evalharness.clbench.orders import orders
 from pytest_evalharness.clbench.poisoning import flags
 from pytest_evalharness.clbench.run_folder import read_run
+from pytest_evalharness.cli import main
 
 DB, POKER, BSM = "database_exploration", "exploitable_poker", "blind_spectrum_monitoring"
 COHORT, CODE, SALES = "cohort_studies", "codebase_adaptation", "sales_prediction"

@@ -1,0 +1,36 @@
+"""The page of CL-Bench lists the options, tasks, scales and checks that there are."""
+
+import re
+
+from pytest_evalharness.clbench import trust
+from pytest_evalharness.clbench.domains import ALL
+from pytest_evalharness.clbench.run_folder import PublishedRun
+from pytest_evalharness.clbench.scales import Scale
+from pytest_evalharness.cli import build_parser
+
+PAGE = "docs/reference/clbench.md"
+
+
+def test_every_option_is_described(pages, capsys):
+    told = {name for row in pages[PAGE].table("option") for name in re.findall(r"`([^`]+)`", row[0])}
+    for command in ("score", "check"):
+        try:
+            build_parser().parse_args(["clbench", command, "--help"])
+        except SystemExit:
+            options = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
+        assert options - {"--help"} <= told
+
+
+def test_every_task_is_listed_with_its_numbers(pages):
+    assert [row[:4] for row in pages[PAGE].table("task")] == [
+        [f"`{one.task}`", one.short, str(one.instances), f"{one.largest:g}"] for one in ALL
+    ]
+
+
+def test_every_scale_is_listed(pages):
+    assert [row[0] for row in pages[PAGE].table("scale")] == [f"`{scale}`" for scale in Scale]
+
+
+def test_every_check_is_listed(pages, tmp_path):
+    checks = trust.checks(PublishedRun("none", tmp_path, None, None, {}, frozenset()))
+    assert [row[0] for row in pages[PAGE].table("check")] == [one.name for one in checks]
