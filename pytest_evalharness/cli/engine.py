@@ -5,7 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-PARTS: tuple[str, ...] = ("engine_evidence", "engine_benchmark", "engine_catalogue", "engine_world", "engine_demo")
+PARTS: tuple[str, ...] = (
+    "engine_evidence",
+    "engine_benchmark",
+    "engine_catalogue",
+    "engine_world",
+    "engine_demo",
+)
 """Modules of this package that add their subcommands, in the order in which the help shows them: each has `add_to(inner)`."""
 
 
