@@ -42,7 +42,11 @@ install levers9 0.15.1 "${EVALHARNESS_LEVERS9_VENV:-$root/.venv-levers9}" '(3, 1
 peers=${EVALHARNESS_PEERS_VENV:-$root/.venv-peers}
 install scikit-learn 1.9.1 "$peers" '(3, 11) <= sys.version_info < (4,)'
 if [ -x "$peers/bin/python" ]; then
-    "$peers/bin/python" -m pip install --quiet --disable-pip-version-check pandas &&
-        "$peers/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps obp==0.4.1 scope-rl==0.2.1 ||
+    pip=("$peers/bin/python" -m pip install --quiet --disable-pip-version-check)
+    if "$peers/bin/python" -c 'import importlib.metadata as m; [m.version(one) for one in ("obp", "scope-rl", "pandas")]' 2>/dev/null ||
+        { "${pip[@]}" pandas && "${pip[@]}" --no-deps obp==0.4.1 scope-rl==0.2.1; }; then
+        echo "obp and scope-rl are in $peers"
+    else
         echo "obp and scope-rl cannot be installed here: the tests against them will skip" >&2
+    fi
 fi
