@@ -41,6 +41,7 @@ class Game:
         win: when a side has won, where nobody declares it otherwise.
         pinned: settings that are sent with every game because its sides follow from them.
         keys: the names of its settings; None where nobody knows them. No part of what is asked.
+        tells: the names in its results, likewise.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Game:
     win: str = wins.HIGHEST
     pinned: Mapping[str, Any] = field(default_factory=dict)
     keys: tuple[str, ...] | None = field(default=None, compare=False)
+    tells: tuple[str, ...] | None = field(default=None, compare=False)
 
     @property
     def seats(self) -> int:

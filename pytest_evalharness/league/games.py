@@ -12,6 +12,7 @@ from pytest_evalharness.league.game import CREWRIFT, MAX_TICKS, Game, Roles, req
 from pytest_evalharness.league.manifest import Manifest
 from pytest_evalharness.league.seats import NATURAL
 from pytest_evalharness.settings import PAGE_LEAGUE, Origin, Settings
+from pytest_evalharness.verdict import wins
 
 if TYPE_CHECKING:
     from pytest_evalharness.observatory.client import Observatory
@@ -150,11 +151,16 @@ def as_asked(
         The game as it is asked for, `top_n`, and the definition of winning (None for Crewrift's usual one).
 
     Raises:
-        ValueError: the case asks for a tick limit, and the game has none.
+        ValueError: the case asks for a tick limit, and the game has none; or for a list of wins that its results do not have.
     """
     win = said.get("win")
     if game == CREWRIFT:
         return game, settings["top_n"], win
+    if win == wins.LISTED and game.tells is not None and win not in game.tells:
+        raise ValueError(
+            f"the results of {printable(game.name)} have no list {win!r}, so no game of it would count "
+            f"(they have {', '.join(printable(one) for one in game.tells)}): say win='highest', 'score > X' or a function"
+        )
     if said.get("ticks") is None:
         game = replace(game, ticks=False)
     elif not game.ticks:

@@ -93,6 +93,7 @@ class Manifest:
             win=wins.LISTED if "win" in self.results else wins.HIGHEST,
             pinned={key: value for key, value in told.items() if key not in config},
             keys=self.keys,
+            tells=tuple(self.results) or None,
         )
 
     def _seats(self, said: int | None) -> int:

@@ -14,12 +14,14 @@ from pytest_evalharness.league.attribution import attribution
 from pytest_evalharness.league.early_look import as_declared
 from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.game import CREWRIFT, Game, require_keys, sides_of
+from pytest_evalharness.league.games import as_asked
 from pytest_evalharness.league.judging import Case
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.records import Outcome
 from pytest_evalharness.league.roster import Member
 from pytest_evalharness.league.seating import SeatingMatrix
 from pytest_evalharness.league.trust import of_arm
+from pytest_evalharness.settings import resolve
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.words import Attribution, Reason
 
@@ -351,3 +353,16 @@ def test_an_early_look_counts_what_was_declared(make, arms, win, won):
     assert [game.outcome(0) is Outcome.WIN for game in read] == won
     unplayed = replace(games[0], id="ereq_x", status="failed", error_type="platform_error", results=None)
     assert as_declared(plan, [unplayed])[0].outcome(0) is Outcome.MISSING
+
+
+def test_a_list_of_wins_that_the_results_do_not_have_is_refused_before_anything_is_posted():
+    settings = resolve({}.get, {}, lambda _: None)
+    told = replace(PAINT, tells=("scores", "painted_tiles", "ticks"))
+    with pytest.raises(ValueError, match=r"have no list 'win', so no game of it would count .*painted_tiles"):
+        as_asked(told, {"win": "win"}, settings)
+    for game in (
+        PAINT,
+        replace(told, tells=("scores", "win")),
+    ):  # nobody knows its results; they have the list
+        assert as_asked(game, {"win": "win"}, settings)[2] == "win"
+    assert as_asked(told, {}, settings)[2] == "highest"
