@@ -249,6 +249,8 @@ class Poller:
 
     def _too_dear(self, over: OverBudget) -> None:
         cancelled = self._cancel()
+        if cancelled is False and self._read_although_dear():
+            return
         error = OverBudget(
             over.what,
             not_done=f"nothing was judged; {self._fate(cancelled=cancelled)} ({self.request_id})",
@@ -259,6 +261,15 @@ class Poller:
         self.lease.abandon(error)
         self.say("abandoned", request=self.request_id, reason=error.what)
         raise error
+
+    def _read_although_dear(self) -> bool:
+        """Read a request that had ended before it could be cancelled: its games are paid, and leaving them unread saves nothing."""
+        standing, _ = self._look()
+        if not isinstance(standing, ExperienceRequestDetail) or not ended(standing):
+            return False
+        self._note(standing)
+        self._harvest(standing)
+        return True
 
     def _cancelled(self, error: EvalHarnessError) -> None:
         self.lease.cancelled(error)
@@ -310,22 +321,25 @@ class Poller:
         self.say("wedged", request=self.request_id, reason=error.what)
         raise error
 
-    def _fate(self, *, cancelled: bool) -> str:
+    def _fate(self, *, cancelled: bool | None) -> str:
         """What becomes of the request at the server, for people."""
         if self.arm.adopted:
             return NOT_OURS
         return SOFTLY if cancelled else STILL_RUNNING
 
-    def _cancel(self) -> bool:
-        """Whether the request was cancelled. What was just accepted may not be shown to a cancel either."""
+    def _cancel(self) -> bool | None:
+        """Whether the request was cancelled: False where it had ended before, None where it cannot be or was not ours to end.
+
+        What was just accepted may not be shown to a cancel either.
+        """
         clock, observatory = self.context.clock, self.context.observatory
         if self.arm.adopted:
-            return False  # it is for whoever created it to end it
+            return None  # it is for whoever created it to end it
         try:
             while (stopped := observatory.cancel(self.request_id)) is None:
                 if clock.now() - (self.lease.block.accepted_at or 0.0) > LAG:
-                    return False
+                    return None
                 clock.wait(FASTEST_POLL)
         except EvalHarnessError:
-            return False  # why it is cancelled is the news; a cancel that fails is told beside it
+            return None  # why it is cancelled is the news; a cancel that fails is told beside it
         return stopped

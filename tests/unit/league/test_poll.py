@@ -214,6 +214,16 @@ def test_a_spent_budget_stops_what_runs(wait, make, cancel, told, step):
     assert done.steps[-2:] == ["asked to cancel", step]
 
 
+def test_what_had_ended_before_it_could_be_cancelled_is_paid_and_read(wait, make):
+    over = OverBudget("the run has cost 6 credits", next_step="raise it")
+    done = wait(make.request("completed", "completed"), guard=minded(over=over), cancel=False)
+    assert done.error is None
+    assert done.steps[-1] == "finish"
+    late = wait(make.request("running", "running"), guard=minded(over=over), cancel=False)
+    assert isinstance(late.error, OverBudget)
+    assert late.steps[-1] == "abandon"
+
+
 def kept(word):
     return Budgets(600.0, 300.0, 900.0, queue_exceeded=word)
 
