@@ -59,7 +59,9 @@ class EvalSession(LeagueSession):
         refuse_synthetic(
             plan.evidence, made_up(told.kind, told.synthetic), allowed=self.settings["synthetic"]
         )
-        with contextlib.suppress(OSError):  # without the folder there is no progress; the ledger says what matters
+        with contextlib.suppress(
+            OSError
+        ):  # without the folder there is no progress; the ledger says what matters
             self.folder.mkdir(parents=True, exist_ok=True)
         report = prepared.run_once(self.ledger, self.clock, self._said)
         for notice in report.notices:
