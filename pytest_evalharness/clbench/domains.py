@@ -18,6 +18,8 @@ QUERY_BUDGET = 15
 """Queries an instance of the database task may take where the artifact does not tell."""
 CLOSE = 5e-5
 """Published rewards are rounded to four decimals."""
+_EXACT = 1e-9
+"""Nothing is exactly 0: a study answered almost as the reference does is an answer."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,16 @@ class Domain:
 
     def at_null(self, reward: float) -> bool:
         """Whether a reward is what an answer without content earns."""
-        return any(low - CLOSE <= reward <= high + CLOSE for low, high in self.nulls)
+        return any(low - _slack(low) <= reward <= high + _slack(high) for low, high in self.nulls)
 
     def no_better_than_null(self, reward: float) -> bool:
         """Whether a reward is at most what an answer without content earns."""
-        return reward <= self.nulls[-1][1] + CLOSE
+        most = self.nulls[-1][1]
+        return reward <= most + _slack(most)
+
+
+def _slack(null: float) -> float:
+    return CLOSE if null > 0.0 else _EXACT
 
 
 ALL: tuple[Domain, ...] = (

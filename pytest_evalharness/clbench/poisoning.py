@@ -101,15 +101,21 @@ def _of_pass(artifact: TaskArtifact, one: Pass, *, priced: bool) -> Iterator[Fla
         words = f"{where}: all {len(earned)} instances earned what an empty answer earns{cost}"
         yield Flag(task, one.run_index, Doubt.ALL_NULL, tuple(o.instance_id for o in one.outcomes), words)
     elif (longest := _longest(bad)) >= STREAK:
-        words = f"{where}: {len(ids)} instances earned nothing at no cost or were forfeited, {longest} of them in a row"
+        words = f"{where}: {_lost(one, ids, len(earned))}, {longest} of them in a row"
         yield Flag(task, one.run_index, Doubt.STREAK, ids, words)
     elif ids:
-        words = f"{where}: {len(ids)} of {len(earned)} instances earned nothing at no cost or were forfeited"
+        words = f"{where}: {_lost(one, ids, len(earned))}"
         yield Flag(task, one.run_index, Doubt.INSTANCES, ids, words)
     none = max(earned) <= 0.0 and not any(outcome.success for outcome in one.outcomes)
     if domain.multi_step and none and _one_turn_each(one):
         words = f"{where}: one turn on every instance of a task that takes several, and none succeeded"
         yield Flag(task, one.run_index, Doubt.ONE_TURN, tuple(o.instance_id for o in one.outcomes), words)
+
+
+def _lost(one: Pass, ids: tuple[str, ...], total: int) -> str:
+    answered = sum(name in one.forfeited for name in ids)
+    told = {"earned nothing at no cost": len(ids) - answered, "ended in an error or a forfeit": answered}
+    return f"of {total} instances " + " and ".join(f"{count} {how}" for how, count in told.items() if count)
 
 
 def _poisoned(domain: Domain, one: Pass, outcome: Outcome, reward: float, *, priced: bool) -> bool:

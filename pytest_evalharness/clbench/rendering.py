@@ -56,7 +56,8 @@ def _opened(standing: Standing) -> Iterator[str]:
     if told is not None:
         yield f"  95 % interval: z {_interval(told.z)} (as it is published), t {_interval(told.t)}"
     gain = score.normalized_gain
-    yield f"  normalised gain over its own baselines: {_mean(gain)}, 95 % t {_interval(gain.t if gain else None)}"
+    told_of = f" over {gain.tasks} tasks, 95 % t {_interval(gain.t)}" if gain else ""
+    yield f"  normalised gain over its own baselines: {_mean(gain)}{told_of}"
     yield ""
     yield (
         f"  {'task':<7}{'rollouts':>8}{'reward':>12}{'se':>9}{'baseline':>11}{'gain':>11}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from pytest_evalharness.errors import RunUnreadable
 _ENDINGS = (".json.gz", ".json")
 _TOGETHER = "task_artifacts.json.gz"
 _NOTHING = "nothing was scored"
+_THREADS = 2
+"""One unpacks while the other decodes; more would only hold more files in memory."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,15 @@ def read_run(folder: str | Path) -> PublishedRun:
         RunUnreadable: it is no folder, or holds nothing that the benchmark publishes.
     """
     where = Path(folder)
-    if not where.is_dir():
-        raise _no_run(where, "there is no such folder")
+    try:
+        if not where.is_dir():
+            raise _no_run(where, "there is no such folder")
+        return _read_folder(where)
+    except OSError as problem:
+        raise _no_run(where, problem.strerror or str(problem)) from None
+
+
+def _read_folder(where: Path) -> PublishedRun:
     unreadable: dict[str, str] = {}
     manifest = _record(where / "manifest.json", unreadable)
     metadata = _record(where / "metadata.json", unreadable)
@@ -110,19 +120,25 @@ def _separate(folder: Path, unreadable: dict[str, str]) -> tuple[dict[str, TaskA
         if ending is None:
             continue
         files.setdefault(path.name.removesuffix(ending), []).append(path)
+    mine = {task: paths for task, paths in files.items() if task in BY_TASK}
     found: dict[str, TaskArtifact] = {}
-    for task, paths in files.items():
-        if task not in BY_TASK:
-            continue
-        shown = f"tasks/{paths[0].name}"
-        if len(paths) > 1:
-            unreadable[shown] = f"{paths[1].name} stands beside it: which of the two is the result?"
-            continue
-        try:
-            found[task] = artifact_of(task, unpacked(paths[0]))
-        except Unreadable as problem:
-            unreadable[shown] = str(problem)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for (task, paths), read in zip(mine.items(), pool.map(_read, mine, mine.values()), strict=True):
+            if isinstance(read, TaskArtifact):
+                found[task] = read
+            else:
+                unreadable[f"tasks/{paths[0].name}"] = read
     return found, tuple(task for task in files if task not in BY_TASK)
+
+
+def _read(task: str, paths: list[Path]) -> TaskArtifact | str:
+    """A task's artifact, or why there is none."""
+    if len(paths) > 1:
+        return f"{paths[1].name} stands beside it: which of the two is the result?"
+    try:
+        return artifact_of(task, unpacked(paths[0]))
+    except Unreadable as problem:
+        return str(problem)
 
 
 def _named(unreadable: dict[str, str]) -> set[str]:

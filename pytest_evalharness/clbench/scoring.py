@@ -133,7 +133,7 @@ class RunScore:
     @property
     def complete(self) -> bool:
         """Whether all six tasks have a value: only then does a rank mean anything."""
-        return not self.missing and self.normalized_reward is not None
+        return self.normalized_reward is not None and self.normalized_reward.tasks == len(BY_TASK)
 
     @property
     def clean(self) -> bool:

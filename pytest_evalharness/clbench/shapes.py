@@ -55,10 +55,24 @@ class Query(msgspec.Struct, gc=False):
     instance_id: str | None = None
 
 
+class Said(msgspec.Struct, gc=False):
+    """What stands beside an answer that is not the system's own."""
+
+    forfeit_reason: Any = None
+    llm_error: Any = None
+    latency_timeout: Any = None
+
+
 class Response(msgspec.Struct, gc=False):
     """What was answered: only what the adapter says of it."""
 
-    metadata: msgspec.Raw = msgspec.Raw()
+    metadata: Said | None = None
+
+    @property
+    def forfeited(self) -> bool:
+        """Whether somebody else answered in the system's place, or an error did."""
+        told = self.metadata
+        return told is not None and bool(told.forfeit_reason or told.llm_error or told.latency_timeout)
 
 
 class Interaction(msgspec.Struct, gc=False):

@@ -145,6 +145,15 @@ def test_what_is_no_run_is_refused(tmp_path, make):
         read_run(tmp_path / "x")
 
 
+def test_a_loop_in_the_place_of_the_tasks_is_no_run(one):
+    folder, file, _ = one
+    file.unlink()
+    file.parent.rmdir()
+    file.parent.symlink_to(file.parent)
+    with pytest.raises(RunUnreadable, match="is no run directory"):
+        read_run(folder)
+
+
 def test_names_from_outside_cannot_steer_a_terminal(one):
     folder, file, told = one
     file.write_text(spoilt(told, ("kind",), "\x1b[2J"))

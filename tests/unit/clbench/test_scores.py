@@ -275,6 +275,18 @@ def test_nothing_complete_is_no_score(tmp_path, clbench_files, invented):
         score_run(read_run(folder), read_run(invented["icl-gpt-5.4"]))
 
 
+def test_a_task_that_cannot_be_normalised_leaves_no_complete_score(published, clbench_files, tmp_path):
+    """A reference that earns the largest reward on every instance leaves nothing to earn."""
+    folder = tmp_path / "perfect"
+    shutil.copytree(published["icl-gpt-5.4"], folder)
+    told = clbench_files.artifact(SALES, clbench_files.plain([1.0] * 12), [])
+    (folder / "tasks" / f"{SALES}.json.gz").write_bytes(json.dumps(told).encode())
+    score = score_run(read_run(published["mem0-gpt-5.4"]), read_run(folder))
+    assert score.tasks[SALES].normalized_reward is None
+    assert (score.normalized_reward.tasks, score.complete) == (5, False)
+    assert score.normalized_gain.tasks == 6
+
+
 def test_a_short_own_baseline_costs_the_gain_and_not_the_reward(invented, clbench_files):
     path = invented["demo"] / "tasks" / f"{SALES}.json"
     plain = clbench_files.plain

@@ -208,8 +208,18 @@ def unpriced(one):
         (a_changed_difference, "recomputed rewards", "failed", "cohort, rollout 1: 1 rewards"),
         (too_good, "range", "failed", "sales: 1.2 in rollout 1"),
         (not_told, "rewards told", "incomplete", "sales, rollout 1: 1 missing"),
-        (free_and_null, "no poisoned instance", "failed", "bsm, rollout 1: 3 instances"),
-        (forfeited_answer, "no poisoned instance", "failed", "poker, rollout 0: 1 of 120"),
+        (
+            free_and_null,
+            "no poisoned instance",
+            "failed",
+            "bsm, rollout 1: of 90 instances 3 earned nothing at no cost, 3 of them in a row",
+        ),
+        (
+            forfeited_answer,
+            "no poisoned instance",
+            "failed",
+            "poker, rollout 0: of 120 instances 1 ended in an error or a forfeit",
+        ),
         (all_null, "no null rollout", "failed", "code, rollout 3: all 19 instances"),
         (one_order, "seed orders", "failed", "db: rollouts 1, 2 met one and the same sequence"),
         (one_prompt_order, "seed orders", "failed", "bsm: rollouts 1, 2 met"),
@@ -290,6 +300,13 @@ def test_an_empty_answer_to_every_scan_is_null(campaign):
     told = campaign.outcomes(BSM, 2)
     told[:] = [one | {"reward": 0.1964} for one in told]
     assert doubts(campaign) == [(BSM, 2, "all null")]
+
+
+def test_an_answer_close_to_the_references_is_an_answer(campaign):
+    for told in campaign.outcomes(COHORT, 4):
+        told["metadata"] = {"mean_reference_kl": 0.2, "mean_kl_divergence": 0.200001, "kl_unit": "bits"}
+        told["reward"] = -0.000001
+    assert doubts(campaign) == []
 
 
 def test_losses_that_a_clipped_ratio_hides_are_not_null(campaign):
