@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.clock import Clock, iso
@@ -94,7 +94,8 @@ def resolve_field(observatory: Observatory, plan: ComparisonPlan, clock: Clock) 
     own = own_players(observatory, plan.league)
     scores, by = ranking(observatory, division)
     ranked = rank(live, scores, exclude=own)
-    named = [find_opponent(name, live) for name in plan.opponents]
+    found = [find_opponent(name, live) for name in plan.opponents]
+    named = [replace(member, score=scores.get(member.player_id)) for member in found]
     seated = [member.policy_version_id for member in named]
     if len(set(seated)) < len(seated):
         raise FieldUnavailable(

@@ -266,6 +266,16 @@ def test_named_opponents_come_first_and_sit_once(make, clock):
     assert roster.chosen.startswith("2 named")
 
 
+def test_a_named_opponents_score_is_told_as_the_others_are(make, clock):
+    rounds = [round_of(1, *((f"ply_{i}", i / 10, True) for i in range(9)))]
+    roster = resolve_field(
+        Service(players(make, 10), rounds=rounds), make.plan(opponents=("P5", "P9")), clock
+    )
+    assert [(one.label, one.score) for one in roster.opponents[:3]] == [
+        ("rival-5:v1", 0.5), ("rival-9:v1", None), ("rival-8:v1", 0.8)
+    ]  # fmt: skip
+
+
 def test_an_own_policy_is_an_opponent_only_where_it_is_named_and_that_is_told(make, clock):
     live = players(make, 9)
     service = Service(live, mine=[live[3]])
