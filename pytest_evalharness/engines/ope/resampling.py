@@ -8,7 +8,7 @@ import numpy as np
 
 from pytest_evalharness.engines.ope.calls import Floats
 
-_BLOCK_BYTES = 8 * 2**20
+_BLOCK_BYTES = 16 * 2**20
 FEWEST_FINITE = 0.95
 """Below this share of resamples that have a value there is no interval."""
 
