@@ -27,6 +27,8 @@ from pytest_evalharness.clbench.shapes import (
 
 _MOST = 1 << 30
 """Bytes that a file may unpack to: real ones have tens of MiB."""
+_LARGEST = 1e9
+"""No reward, divergence or cost comes near it; sums of larger ones would overflow in silence."""
 _GZIP = b"\x1f\x8b"
 Shape = TypeVar("Shape")
 
@@ -219,15 +221,19 @@ def _require_sound(outcomes: Iterable[Outcome], where: str) -> None:
         told = one.metadata
         divergences = () if told is None else (told.mean_kl_divergence, told.mean_reference_kl, told.regret)
         for value in (one.reward, one.raw_metric_value, one.cost_usd, *divergences):
-            if value is not None and not math.isfinite(value):
-                raise Unreadable(f"{where}: {one.instance_id!r} has a number that is not finite")
+            if value is not None and not abs(value) <= _LARGEST:
+                raise Unreadable(
+                    f"{where}: {one.instance_id!r} has a number that no run earns or costs: {value:g}"
+                )
         if one.instance_id in seen:
             raise Unreadable(f"{where} has the instance {one.instance_id!r} twice")
         seen.add(one.instance_id)
 
 
 def _cost(usage: Usage | None, outcomes: tuple[Outcome, ...]) -> float | None:
-    if usage is not None and usage.cost_usd is not None and math.isfinite(usage.cost_usd):
+    if usage is not None and usage.cost_usd is not None:
+        if not 0.0 <= usage.cost_usd <= _LARGEST:
+            raise Unreadable(f"a pass has a cost that no run has: {usage.cost_usd:g}")
         return usage.cost_usd
     told = [one.cost_usd for one in outcomes if one.cost_usd is not None]
     return math.fsum(told) if told else None

@@ -61,6 +61,7 @@ OUTCOME = ("run_traces", 0, "trace", "result", "instance_outcomes")
         ((*OUTCOME, 1, "instance_id"), None, "instance_id"),
         ((*OUTCOME, 1, "instance_id"), "i0", "rollout 0 has the instance 'i0' twice"),
         ((*OUTCOME, 1, "metadata"), [1], "metadata"),
+        ((*OUTCOME, 1, "cost_usd"), 1e10, "no run earns or costs"),
         (("summary", "task", "params", "expected_num_instances"), "4", "expected_num_instances"),
         (("run_traces", 0, "run_index"), -1, "a rollout is -1"),
     ],
@@ -93,10 +94,21 @@ def test_what_is_no_artifact_is_told_in_words(one, raw, says):
     assert says in problem(folder)
 
 
-def test_a_number_that_is_not_finite_is_refused(one):
+@pytest.mark.parametrize(
+    ("number", "says"), [("1e999", "out of range"), ("-1e308", "no run earns or costs: -1e+308")]
+)
+def test_a_number_that_would_overflow_is_refused(one, number, says):
     folder, file, told = one
-    file.write_text(json.dumps(told).replace('"reward": 0.2', '"reward": 1e999', 1))
-    assert "finite" in problem(folder) or "out of range" in problem(folder)
+    file.write_text(json.dumps(told).replace('"reward": 0.2', f'"reward": {number}', 1))
+    assert says in problem(folder)
+
+
+@pytest.mark.parametrize("cost", [-1.0, 1e300])
+def test_a_cost_that_no_run_has_is_refused(one, cost):
+    folder, file, told = one
+    told["run_traces"][0]["trace"]["execution"]["usage"]["interaction"]["cost_usd"] = cost
+    file.write_text(json.dumps(told))
+    assert "a cost that no run has" in problem(folder)
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(one, monkeypatch):

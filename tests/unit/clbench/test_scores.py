@@ -221,6 +221,20 @@ def test_costs_are_of_one_pass_and_of_everything(invented):
     assert score.cost_all == near(0.14 + 0.12 + 0.06)
 
 
+def test_bits_are_the_same_score_in_whatever_unit_they_were_stored(invented, clbench_files):
+    before = {name: scored(invented, name) for name in invented}
+    ln2 = math.log(2.0)
+    pairs = [[(0.10, 0.11), (0.15, 0.15)], [(0.10, 0.08), (0.15, 0.18)], [(0.10, 0.05), (0.15, 0.10)]]
+    nats = [clbench_files.studies([(a * ln2, b * ln2) for a, b in one], unit=None) for one in pairs]
+    path = invented["demo"] / "tasks" / f"{COHORT}.json"
+    path.write_text(json.dumps(clbench_files.artifact(COHORT, nats[0], nats[1:])))
+    after = scored(invented, "demo")
+    assert after.tasks[COHORT].units == (Unit.NATS,)
+    assert after.normalized_reward.mean == near(before["demo"].normalized_reward.mean, 1e-12)
+    assert after.normalized_gain.mean == near(before["demo"].normalized_gain.mean, 1e-12)
+    assert after.readings[Scale.PR9].normalized_reward.mean != near(0.340538)
+
+
 # ---------------------------------------------------------------- refusals
 
 
