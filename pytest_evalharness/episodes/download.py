@@ -295,7 +295,8 @@ class Download:
         for artifact in missing:
             if artifact not in outcomes:
                 outcomes[artifact] = [self._absent(offers[artifact], episode, published=published)]
-        return [one for found in outcomes.values() for one in found]
+        told = [one for found in outcomes.values() for one in found]
+        return told if self._source.described else _doubted(told)
 
     def _asked_again(self, episode: Reference, missing: Sequence[Artifact]) -> tuple[Reference, list[Offer]]:
         """The episode as it stands now, and what the server says by now of what was missing."""
@@ -356,6 +357,22 @@ class Download:
             reason = "the server has none yet; the same command asks again"
             return replace(told, state=State.PENDING, reason=reason)
         return told
+
+
+def _doubted(told: list[Outcome]) -> list[Outcome]:
+    """What a server that does not describe itself has left: where none of its routes has anything, they may be others.
+
+    A server of mid 2026 whose description cannot be read for a moment would otherwise be believed to have nothing, for ever.
+    """
+    if any(one.state is State.OK and one.route.startswith("/") for one in told):
+        return told
+    reason = "not where today's service has it, and the server does not describe where else"
+    return [
+        replace(one, state=State.FAILED, reason=reason)
+        if one.state is State.NOT_PRODUCED and one.route.startswith("/")
+        else one
+        for one in told
+    ]
 
 
 def _open(found: list[Outcome] | None) -> bool:

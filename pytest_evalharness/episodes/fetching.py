@@ -116,6 +116,8 @@ def fetch(
         EvalHarnessError: the server cannot be asked; what has come is kept.
     """
     calls = observatory.episodes
+    if not calls.dialect.capabilities.known:
+        watching.remark(f"the server's API is {calls.dialect.words}")
     with (
         locked(root, clock=clock, on_wait=on_wait),
         calls.streams() as streams,

@@ -41,7 +41,13 @@ _SEAT_IN_NAME = re.compile(r"(?:^|_)(\d{1,3})(?:\.[a-z]{1,8})?$")
 
 
 class Source(ABC):
-    """Says what episodes left and where it is. Safe to use from several threads, but for `prepare`."""
+    """Says what episodes left and where it is. Safe to use from several threads, but for `prepare`.
+
+    Attributes:
+        described: whether the server's own description says where that is; else it is where today's service has it.
+    """
+
+    described = True
 
     def prepare(self, episodes: Sequence[Reference], wanted: Collection[Category]) -> None:
         """Ask once for what many calls would ask for. Raises what `Observatory` says."""
@@ -75,6 +81,7 @@ class EpisodeRoutes(Source):
 
     def __init__(self, calls: EpisodeCalls) -> None:
         self._calls = calls
+        self.described = calls.dialect.capabilities.known
 
     def _offers(self, episode: Reference, wanted: Collection[Category]) -> list[Offer]:
         found = [

@@ -149,6 +149,14 @@ def today(_leagues):
 
 
 @pytest.fixture
+def june(_leagues):
+    """That of mid 2026 only."""
+    found = _leagues("2026-06")
+    yield found
+    found.clear()
+
+
+@pytest.fixture
 def run(monkeypatch, capsys):
     """Run `evalharness episodes` on a league; returns exit code, output and errors."""
 

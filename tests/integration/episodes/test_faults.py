@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pytest_evalharness.cli import main
-from pytest_evalharness.episodes import open_folder
+from pytest_evalharness.episodes import Category, open_folder
 from pytest_evalharness.errors import ArtifactUnreadable
 
 MIB = 1024 * 1024
@@ -288,6 +288,20 @@ def test_a_server_that_does_not_describe_itself_is_asked_by_its_routes(today, do
     )
     routes = {one.get("route", "") for each in report["episodes"] for one in each["artifacts"]}
     assert not any("manifest" in route for route in routes)
+
+
+def test_what_a_server_of_mid_2026_has_elsewhere_is_not_called_never_produced(june, download, run, tmp_path):
+    june.fault("hidden-description")
+    code, _, said = run(june, "--xreq", june.played, "--late", "0", "--out", str(tmp_path))
+    told = {"episodes": [one.entry.to_json() for one in open_folder(tmp_path).episodes]}
+
+    assert code == 1
+    assert "not described (HTTP 403)" in said
+    assert {"results.json", "logs/policy_agent_0.log"}.isdisjoint(found(told, "not_produced"))
+
+    june.clear()
+    assert download(june, tmp_path, "--xreq", june.played)["complete"]
+    assert all(one.has(Category.RESULTS) for one in open_folder(tmp_path).episodes)
 
 
 def test_a_request_that_is_not_shown_yet(league, download, tmp_path):
