@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.clbench.checking import Check
 from pytest_evalharness.clbench.domains import BY_TASK, REFERENCE_RUN
 from pytest_evalharness.clbench.estimates import Composite, Estimate
 from pytest_evalharness.clbench.leaderboard import Standing
 from pytest_evalharness.clbench.scales import Scale
 from pytest_evalharness.clbench.scoring import Reading, RunScore, TaskScore
 from pytest_evalharness.clbench.submission import REGISTRATION, Item
-from pytest_evalharness.clbench.trust import Check
 
 _NAMES = {
     Scale.BITS: "bits    differences, all in bits",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pytest_evalharness.clbench.checking import State
 from pytest_evalharness.clbench.domains import BY_TASK, FULL_ROLLOUTS, REFERENCE_RUN
 from pytest_evalharness.clbench.run_folder import PublishedRun
-from pytest_evalharness.clbench.trust import State, checks, full_rollouts
+from pytest_evalharness.clbench.trust import checks, full_rollouts
 
 REGISTRATION = (
     "the leaderboard's scripts know runs by name: ask in the pull request for yours in DEFAULT_RUN_NAMES and its prefix in SYSTEM_DEFS",

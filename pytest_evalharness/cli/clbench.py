@@ -81,6 +81,7 @@ def run_check(parsed: argparse.Namespace) -> int:
         EvalHarnessError: the folder is no run.
     """
     from pytest_evalharness.clbench import rendering, submission, trust
+    from pytest_evalharness.clbench.checking import State
     from pytest_evalharness.clbench.run_folder import read_run
 
     run = read_run(parsed.rundir)
@@ -91,9 +92,9 @@ def run_check(parsed: argparse.Namespace) -> int:
         for line in rendering.report(run.name, checks, items):
             print(line)
     states = {one.state for one in checks}
-    if trust.State.FAILED in states:
+    if State.FAILED in states:
         return Untrustworthy.exit_code
-    return 0 if states == {trust.State.OK} else INCOMPLETE
+    return 0 if states == {State.OK} else INCOMPLETE
 
 
 def _print_json(told: Any) -> None:
