@@ -76,16 +76,17 @@ class _Scored:
         self._gathered: dict[str, list[Floats]] = {}
 
     def _score(self, drawn: Floats, tally: Tally) -> tuple[dict[str, Floats], Fitted | None]:
-        weighted = self._weighted
+        weighted, drew = self._weighted, drawn.sum(axis=0)
+        sums = weighted.sums(drawn)
         found = {
-            "pdwis": weighted.pdwis(drawn),
-            "wis": weighted.wis(drawn),
-            "pdis": weighted.pdis(drawn),
+            "pdwis": weighted.pdwis(sums),
+            "wis": weighted.wis(sums),
+            "pdis": weighted.pdis(sums, drew),
         }
         if self._evaluation is None or self._corrections is None:
             return found, None
         fitted = self._evaluation.fit(tally)
-        return {**found, "dm": fitted.dm, "dr": self._corrections.wdr(drawn, fitted)}, fitted
+        return {**found, "dm": fitted.dm, "dr": self._corrections.wdr(drawn, sums, fitted)}, fitted
 
     def gather(self, drawn: Floats, tally: Tally) -> None:
         for name, values in self._score(drawn, tally)[0].items():

@@ -8,7 +8,7 @@ import numpy as np
 
 from pytest_evalharness.engines.ope.calls import Floats, Ints
 from pytest_evalharness.engines.ope.fqe import Fitted
-from pytest_evalharness.engines.ope.importance import Weighted
+from pytest_evalharness.engines.ope.importance import Sums, Weighted
 from pytest_evalharness.engines.ope.tally import Cells, gathering, over
 
 
@@ -17,14 +17,14 @@ class Corrections:
 
     def __init__(self, cells: Cells, weighted: Weighted) -> None:
         calls = cells.calls
-        self._weighted = weighted
+        self._calls = calls
         held = weighted.weights[calls.call, calls.step]
         before = np.where(calls.step > 0, weighted.weights[calls.call, calls.step - 1], 0.0)
         self._cell_step, self._cell, self._held = _grouped(cells.of_row, held, cells)
         self._state_step, self._state, self._before = _grouped(calls.state, before, cells)
         self._cells, self._of_group = np.unique(self._cell, return_inverse=True)
 
-    def wdr(self, counts: Floats, fitted: Fitted) -> Floats:
+    def wdr(self, counts: Floats, sums: Sums, fitted: Fitted) -> Floats:
         """The estimate in each resample (b).
 
         In words: sum over t of gamma^t sum_i [ w_it (x_it - Q) + w_i,t-1 V ], w_it = W_it / sum_j W_jt, w_i,-1 = 1/n.
@@ -34,15 +34,15 @@ class Corrections:
 
         Args:
             counts: how often each call counts in each resample (n, b).
+            sums: the policy's weights in the same resamples.
             fitted: the policy's values in the same resamples.
 
         Returns:
             nan where the direct method is.
         """
-        calls = self._weighted.calls
-        totals = self._weighted.weights.T @ counts
-        share = over(calls.discounts[:, None], totals)
-        earned = ((self._weighted.earned.T @ counts) * share).sum(axis=0)
+        calls = self._calls
+        share = over(calls.discounts[:, None], sums.weight)
+        earned = (sums.earned * share).sum(axis=0)
         q = fitted.q(self._cells)[self._of_group]
         modelled = ((self._held @ counts) * q * share[self._cell_step]).sum(axis=0)
         ahead = (self._before @ counts) * fitted.v[self._state] * share[self._state_step - 1]

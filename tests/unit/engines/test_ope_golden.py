@@ -124,14 +124,14 @@ def test_resamples_that_are_written_out(name, policy):
     weighted = Weighted.of(calls, chosen)
     fitted = Evaluation(cells, chosen).fit(cells.tally(drawn))
     found = {
-        "pdwis": weighted.pdwis(drawn),
+        "pdwis": weighted.pdwis(weighted.sums(drawn)),
         "dm": fitted.dm,
-        "dr": Corrections(cells, weighted).wdr(drawn, fitted),
+        "dr": Corrections(cells, weighted).wdr(drawn, weighted.sums(drawn), fitted),
     }
     for estimator, values in expected["per_resample"].items():
         assert [None if np.isnan(one) else one for one in found[estimator]] == [close(one) for one in values]
-    today = Weighted.of(calls, Target.today(calls)).pdwis(drawn)
-    assert today == pytest.approx(expected["today_per_resample"])
+    today = Weighted.of(calls, Target.today(calls))
+    assert today.pdwis(today.sums(drawn)) == pytest.approx(expected["today_per_resample"])
 
 
 @pytest.mark.parametrize("resamples", [200, 1000])
