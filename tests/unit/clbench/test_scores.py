@@ -154,6 +154,35 @@ def test_a_mixture_of_units_has_no_rank(published):
     assert "different units" in found[0].no_rank
 
 
+def test_a_submission_from_the_totals_of_its_manifest(published, clbench_files, tmp_path):
+    """Mean sums as a published manifest tells them, and the two composites that they give."""
+    short, plain = clbench_files.SHORT, clbench_files.plain
+    totals = {"bsm": 33.98578, "code": 12.125, "db": 22.22648, "poker": 113.48, "sales": 8.98468}
+    told = {
+        short[name]: plain([total] + [0.0] * (BY_TASK[short[name]].instances - 1))
+        for name, total in totals.items()
+    }
+    told[COHORT] = clbench_files.studies([(10.0, 10.41576)] + [(0.1, 0.1)] * 19, unit="bits")
+    tasks = {task: clbench_files.artifact(task, passed, [passed]) for task, passed in told.items()}
+    run = read_run(clbench_files.publish(tmp_path / "submitted", tasks))
+    reference = read_run(published["icl-gpt-5.4"])
+    score = score_run(run, reference)
+    assert score.normalized_reward.mean == near(0.23247, 6e-6)
+    assert score.readings[Scale.PR9].normalized_reward.mean == near(0.23014, 6e-6)
+    by_task = {
+        task: one.normalized_reward.mean for task, one in score_run(run, reference, Scale.PR9).tasks.items()
+    }
+    expected = {
+        "bsm": 0.20252,
+        "code": 0.28010,
+        "cohort": -0.09517,
+        "db": 0.48433,
+        "poker": -0.02002,
+        "sales": 0.52905,
+    }
+    assert by_task == {short[name]: near(value, 6e-6) for name, value in expected.items()}
+
+
 # ---------------------------------------------------------------- invented
 
 
