@@ -130,7 +130,8 @@ class Bisection:
             finished = (
                 "" if seat.position in self.prime else "; it has finished games in this seat: suspected last"
             )
-            yield f"seat {seat.position}     {printable(seat.label)} ({seat.role}){finished}"
+            role = f" ({seat.role})" if seat.role else ""
+            yield f"seat {seat.position}     {printable(seat.label)}{role}{finished}"
         yield f"known good {', '.join(printable(one.label) for one in self.good)}"
         yield (
             f"games      at most {self.allowed}, one a request, {TICKS} ticks (at most {span(game)} of play); one that hangs is "

@@ -30,6 +30,7 @@ _WATCH_SECONDS = 0.2
 _FAILED = "failed.txt"  # in the league's home: the address and why no server is there, for workers that only see a refusal
 # What the server says of a home that is taken. It may be read from a file: workers only see a refusal.
 _ANOTHER_RUNS = "another arena is running"
+_WRONG_FAULT = "--fault: "
 _WHERE_ANOTHER_RUNS = (
     "wait until the other run on this home has ended and give the same command again, or set EVALHARNESS_HOME"
 )
@@ -297,11 +298,12 @@ def _drain(stream: IO[str]) -> None:
 
 
 def _not_started(what: str, home: Path) -> ServerUnreachable:
-    way = (
-        _WHERE_ANOTHER_RUNS
-        if _ANOTHER_RUNS in what
-        else "pip install 'pytest-evalharness[arena]' brings what it needs"
-    )
+    if _ANOTHER_RUNS in what:
+        way = _WHERE_ANOTHER_RUNS
+    elif _WRONG_FAULT in what:
+        way = "correct --eval-arena-fault: docs/reference/arena.md lists every fault with its value"
+    else:
+        way = "pip install 'pytest-evalharness[arena]' brings what it needs"
     return ServerUnreachable(
         what, not_done="nothing was submitted", next_step=f"{way}; its log is {home / 'server.log'}"
     )

@@ -124,6 +124,22 @@ def test_an_opponent_that_hangs_is_named_and_asking_again_posts_nothing(user):
     assert user.posts - before == played, "its answers are read again"
 
 
+def test_a_seat_of_a_game_of_teams_is_named_and_no_role_is_told(user):
+    flags = "league_5f9ee780-5929-52ec-8214-86ce6e70cd42"
+    user.fault("wedged-seat=1:bulwark:v2")
+    words = ("--server", user.server.api, "--league", flags, "--num=2", "--opponent", "bulwark:v2")
+    code, out, _ = user.run(
+        "ab", "--candidate=warden:v2", "--baseline=warden:v1", *words, "--stall-grace=0.4"
+    )
+    assert code == 11, out
+    run = json.loads(user.run("runs", "ls", "--json")[1])[0]["run"]
+    code, out, _ = user.bisect(run, "--known-good", "warden:v3")
+    assert code == 0, out
+    assert "  seat 3     bulwark:v2\n" in out
+    assert out.count("wedged: ") == 1
+    assert "wedged: seat 1, bulwark:v2 (policy version " in out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seats", [(0,), (1,), (2,), (3,), (4,), (6,), (7,), (0, 7), (3, 4), (1, 6)])
 def test_any_one_of_eight_and_two_of_eight_are_named(user, seats):

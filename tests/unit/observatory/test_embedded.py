@@ -54,6 +54,14 @@ def test_a_failed_start_is_told_again_and_not_tried_again(server):
     assert server.gone() == first.value.what
 
 
+def test_a_fault_that_there_is_not_is_corrected_and_nothing_is_to_be_installed(server):
+    server.program("import sys; sys.exit('--fault: no fault is called \\'wobble\\'; there are wedged-seat')")
+    with pytest.raises(ServerUnreachable, match="no fault is called") as refused:
+        server.start()
+    assert "correct --eval-arena-fault" in refused.value.next_step
+    assert "pip install" not in refused.value.next_step
+
+
 def test_the_last_words_of_another_run_are_not_this_ones(server):
     server.home.mkdir(parents=True)
     (server.home / "server.log").write_text("a reason of yesterday\n")
