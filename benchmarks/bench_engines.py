@@ -4,8 +4,11 @@ python benchmarks/bench_engines.py [--largest 100000]
 """
 
 import argparse
+import os
 import resource
+import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -77,6 +80,44 @@ def index_and_recompute(calls: Calls, target: Target, resamples: int) -> float:
     return time.perf_counter() - began
 
 
+SCOPE_RL = """
+import importlib, importlib.util, sys, time
+from types import ModuleType
+import numpy as np
+for name, *classes in (("torch", "Tensor"), ("gym", "Env"), ("d3rlpy",), ("d3rlpy.preprocessing", "ActionScaler")):
+    sys.modules[name] = ModuleType(name)  # imported by the package as a whole, and not used here
+    for one in classes:
+        setattr(sys.modules[name], one, type(one, (), {}))
+package = ModuleType("scope_rl")
+package.__path__ = list(importlib.util.find_spec("scope_rl").submodule_search_locations)
+sys.modules["scope_rl"] = package
+utils = importlib.import_module("scope_rl.utils")
+values = np.random.default_rng(0).random(int(sys.argv[1]))
+began = time.perf_counter()
+utils.estimate_confidence_interval_by_bootstrap(values, n_bootstrap_samples=int(sys.argv[2]), random_state=0)
+print(time.perf_counter() - began)
+"""
+"""scope-rl's interval of one policy: means of resampled scalars that were normalised once."""
+
+
+def scope_rl(calls: int, resamples: int) -> float | None:
+    """Seconds of scope-rl's own interval; None where it is not installed (tests/conformance/install.sh)."""
+    folder = os.environ.get("EVALHARNESS_PEERS_VENV") or Path(__file__).parents[1] / ".venv-peers"
+    command = [
+        str(Path(folder) / "bin" / "python"),
+        "-W",
+        "ignore",
+        "-c",
+        SCOPE_RL,
+        str(calls),
+        str(resamples),
+    ]
+    try:
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser()
@@ -103,6 +144,9 @@ def main() -> None:
     plain = index_and_recompute(calls, table, parsed.resamples // 10) * 10
     said("one more table's PDWIS interval on drawn counts", f"{added:.3f} s")
     said("the same by indexing and summing anew, against it", f"{plain:.2f} s, ratio {plain / added:.0f}")
+    peer = scope_rl(len(calls), parsed.resamples)
+    told = "not installed" if peer is None else f"{peer:.2f} s, ratio {peer / added:.0f}"
+    said("scope-rl's interval of one policy, without recomputed denominators, against it", told)
     del drawn
     small = seconds_of(log(5_000), 200)
     large = seconds_of(log(parsed.largest), 200)
