@@ -39,6 +39,8 @@ _SAVE_EVERY = 1.0
 _SAVE_SHARE = 10.0
 """The index is written when so many times the time has passed that it took to write."""
 _GLANCE = 0.2
+_LARGE = 1024 * 1024
+"""Bytes of a file that is not fetched again only because its episode was not through when the run died."""
 _INTERRUPTED = "it was interrupted; the next run goes on"
 
 
@@ -109,6 +111,7 @@ class Download:
         self._clock = clock
         self._stop = stop
         self._watching = watching
+        self._news = threading.Event()
         self._saved_at, self._save_took = float("-inf"), 0.0
         self._never: Callable[[Reference], bool] = lambda _: True
 
@@ -169,6 +172,10 @@ class Download:
         gone = list(entry.files.values()) if self._wanted.force else entry.lost(self.index.root)
         for one in gone:
             del entry.files[one.path]
+        if gone:
+            entry.asked = (
+                set()
+            )  # else a run that ends before they are back would leave it complete without them
         return len(gone)
 
     def _complete(self, episode: Reference, entry: Entry) -> bool:
@@ -207,13 +214,14 @@ class Download:
             for each in done:
                 del under_way[each]
                 self._watching.done(each.result(), skipped=False)
-            if done:
+            if done or self._news.is_set():
                 self._save()
 
     def _save(self, *, force: bool = False) -> None:
         """Write the index, not so often that it takes a tenth of the time."""
         began = self._clock.monotonic()
         if force or began - self._saved_at >= max(_SAVE_EVERY, _SAVE_SHARE * self._save_took):
+            self._news.clear()
             self.index.write(self._clock.now())
             self._saved_at = self._clock.monotonic()
             self._save_took = self._saved_at - began
@@ -280,6 +288,7 @@ class Download:
                 found = self._artifact(offers[artifact], episode, entry, folder)
                 if found:
                     outcomes[artifact] = found
+                    self._recorded(found, entry, folder)
             missing = [one for one in offers if _open(outcomes.get(one))]
             if not missing or not self._worth_waiting(episode, late):
                 break
@@ -297,6 +306,14 @@ class Download:
                 outcomes[artifact] = [self._absent(offers[artifact], episode, published=published)]
         told = [one for found in outcomes.values() for one in found]
         return told if self._source.described else _doubted(told)
+
+    def _recorded(self, found: Sequence[Outcome], entry: Entry, folder: Path) -> None:
+        """Let the index tell of large files before their episode is through: whoever is killed meanwhile has them still."""
+        large = {one.path: one for one in found if one.state is State.OK and (one.size or 0) >= _LARGE}
+        if large and not large.items() <= entry.files.items():
+            sync_folder((folder / next(iter(large))).parent)
+            entry.files = {**entry.files, **large}
+            self._news.set()
 
     def _asked_again(self, episode: Reference, missing: Sequence[Artifact]) -> tuple[Reference, list[Offer]]:
         """The episode as it stands now, and what the server says by now of what was missing."""

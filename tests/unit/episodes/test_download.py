@@ -172,6 +172,59 @@ def test_before_a_file_is_replaced_the_index_stops_telling_of_it(download, tmp_p
     assert read_index(tmp_path).entries["a"].settled
 
 
+class Ended(Source):
+    """Has what is asked for at hand, as far as it is said to; whatever comes after that ends the run, as Ctrl-C does."""
+
+    def __init__(self, **there):
+        self.there = there
+
+    def _offers(self, episode, wanted):
+        return [Offer(Artifact(one), address="/away", content=self.there.get(one.value)) for one in wanted]
+
+
+class CtrlC:
+    """A server in whose answer somebody has enough."""
+
+    def open(self, *_, **__):
+        raise KeyboardInterrupt
+
+
+def test_an_episode_that_was_being_mended_is_not_complete(download, tmp_path):
+    ids = ["a", "b"]
+    download(Inline(), categories=(Category.RESULTS,)).run([row(one) for one in ids], late_seconds=0)
+    known = read_index(tmp_path).entries
+    for each in ids:
+        (tmp_path / known[each].folder / "results.json").unlink()
+
+    interrupted = download(Inline(), categories=(Category.RESULTS,))
+    interrupted._stop.set()
+    interrupted.run([row(one) for one in ids], late_seconds=0)
+    assert not any(one.settled for one in read_index(tmp_path).entries.values())
+
+    entries = download(Inline(), categories=(Category.RESULTS,)).run(
+        [row(one) for one in ids], late_seconds=0
+    )
+    assert all((tmp_path / one.folder / "results.json").is_file() for one in entries)
+
+
+def test_a_large_file_is_known_before_its_episode_is_through(download, tmp_path):
+    log, wanted = b"line\n" * 300_000, (Category.GAME_LOG, Category.RESULTS)
+    broken = download(Ended(game_logs=log), categories=wanted)
+    broken._transfer._streams = CtrlC()
+
+    with pytest.raises(KeyboardInterrupt):
+        broken.run([row("a")], late_seconds=0)
+
+    (entry,) = read_index(tmp_path).entries.values()
+    assert (list(entry.files), entry.settled) == (["logs/game.log"], False)
+    assert entry.lost(tmp_path) == []
+
+    # What is there is not asked for again: no server is needed but for the rest.
+    download(Ended(results=b"{}"), categories=wanted).run([row("a")], late_seconds=0)
+    (entry,) = read_index(tmp_path).entries.values()
+    assert (sorted(entry.files), entry.settled) == (["logs/game.log", "results.json"], True)
+
+
 class Partly(Source):
     """Has some artifacts, and no others by now."""
 
