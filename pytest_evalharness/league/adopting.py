@@ -26,7 +26,6 @@ from pytest_evalharness.league.requests_seen import (
     roster_of,
     versions_of,
 )
-from pytest_evalharness.league.watch import ended
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.keys import arm_key
 from pytest_evalharness.ledger.records import ArmSpec
@@ -158,6 +157,8 @@ class Adopter:
 
     def _read(self, request_id: str, patience: float) -> SeenRequest:
         """A request as soon as it tells who sits in all of its games, and how they are set up."""
+        from pytest_evalharness.league.watch import ended  # it brings the client, which a run that only reads needs not
+
         deadline, pause = Deadline.after(self._clock, patience), _PAUSE
         late = Deadline.after(self._clock, _LATE)
         while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
@@ -13,7 +13,9 @@ from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import EvalHarnessError, OverBudget
 from pytest_evalharness.ledger.failures import rebuilt, stored
 from pytest_evalharness.ledger.spending import Promised, Spending
-from pytest_evalharness.observatory.models import Credits
+
+if TYPE_CHECKING:
+    from pytest_evalharness.observatory.models import Credits
 
 EVENT = "credits"
 """The kind of event that tells an account's balance before a run's first POST."""

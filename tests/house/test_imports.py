@@ -142,3 +142,8 @@ def test_loading_the_plugin_imports_pytest_and_the_standard_library_only():
 
 def test_the_public_names_stay_cheap():
     assert loaded_after("from pytest_evalharness import Verdict") & HEAVY == set()
+
+
+def test_a_comparison_that_is_read_again_needs_no_client():
+    """Half of the time that reading takes would go into modules of which nothing is asked."""
+    assert loaded_after("import pytest_evalharness.league.run") & (HEAVY - {"sqlite3", "statistics"}) == set()
