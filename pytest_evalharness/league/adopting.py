@@ -157,7 +157,8 @@ class Adopter:
 
     def _read(self, request_id: str, patience: float) -> SeenRequest:
         """A request as soon as it tells who sits in all of its games, and how they are set up."""
-        from pytest_evalharness.league.watch import ended  # it brings the client, which a run that only reads needs not
+        # Here: it brings the client, which a run that only reads needs not.
+        from pytest_evalharness.league.watch import ended
 
         deadline, pause = Deadline.after(self._clock, patience), _PAUSE
         late = Deadline.after(self._clock, _LATE)
