@@ -99,7 +99,7 @@ def run_cancel(parsed: argparse.Namespace) -> int:
     Raises:
         EvalHarnessError: there is no such run, or the server cannot be reached.
     """
-    from pytest_evalharness.league.cancelling import GOES_ON, cancel
+    from pytest_evalharness.league.cancelling import GOES_ON, Fate, cancel
     from pytest_evalharness.league.kept import Kept
     from pytest_evalharness.league.kept_arm import KeptArm
 
@@ -118,17 +118,22 @@ def run_cancel(parsed: argparse.Namespace) -> int:
         if not open_ones:
             print("every request of this run has ended; there is nothing to cancel")
             return 0
-        goes_on = 0
+        fates = set()
         with connected(run, home) as observatory:
             for open_one in open_ones:
                 for ended in cancel(ledger, observatory, open_one, session=_new_session()):
-                    goes_on += ended.fate in GOES_ON
+                    fates.add(ended.fate)
                     side = "single arm" if isinstance(open_one, KeptArm) else ended.side
                     request = f" {printable(ended.request_id)}" if ended.request_id else ""
                     why = f": {printable(ended.why, 300)}" if ended.why else ""
                     print(f"{open_one.name}: {side}{request} {ended.fate}{why}")
-    print("episodes that run already are played to their end; no further one is started")
-    return INCOMPLETE if goes_on else 0
+    if fates & {Fate.CANCELLED, Fate.RUNS_OUT}:
+        print(
+            "of what is cancelled, episodes that run already are played to their end; no further one is started"
+        )
+    if fates & {Fate.GOES_ON, Fate.NOT_OURS}:
+        print("what goes on is played to its end, every episode of it")
+    return INCOMPLETE if fates & GOES_ON else 0
 
 
 def _over(kept: Kept) -> bool:

@@ -281,7 +281,8 @@ class Poller:
         return not self.finished and any(one.status is Status.RUNNING for one in standing.episodes)
 
     def _goes_on(self, option: str) -> ArmStalled:
-        ends = "" if self.arm.adopted else ", or end it: evalharness runs cancel RUN"
+        endless = self.arm.adopted or self.context.observatory.dialect.cancels is False
+        ends = "" if endless else ", or end it: evalharness runs cancel RUN"
         return ArmStalled(
             "",
             not_done="nothing was judged; the request is still running on the server and was not posted again",

@@ -92,7 +92,9 @@ def test_where_nothing_can_be_cancelled_everything_goes_on(project, interrupted,
     project.league.fault("html")
     code, out, _ = runs(capfd, project, "cancel", interrupted)
     assert code == 1
-    assert out.count("goes on") == 4
+    assert out.count(" goes on: ") == 4
+    assert out.endswith("what goes on is played to its end, every episode of it\n")
+    assert "no further one is started" not in out
     project.league.heal()
     assert runs(capfd, project, "resume", interrupted)[0] == 0
     assert project.posted == 4

@@ -47,7 +47,10 @@ class Lease:
 def driver(make):
     def build(observatory, *, stop=False, **block):
         context = SimpleNamespace(
-            observatory=SimpleNamespace(feed=SimpleNamespace(offered=False), **observatory), clock=HandClock(), stop=threading.Event(),
+            observatory=SimpleNamespace(
+                feed=SimpleNamespace(offered=False), dialect=SimpleNamespace(cancels=True), **observatory
+            ),
+            clock=HandClock(), stop=threading.Event(),
             events=SimpleNamespace(append=lambda *_, **__: None), deep=0, rng=random.Random(3),
         )  # fmt: skip
         context.guard = CostGuard(None, context.clock, context.events)

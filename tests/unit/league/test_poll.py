@@ -61,7 +61,7 @@ def wait(make):
 
         observatory = SimpleNamespace(
             feed=SimpleNamespace(offered=False), experience_request=read, episode_results=results_of, cancel=cancelled,
-            player_status=lambda *_, **__: None,
+            player_status=lambda *_, **__: None, dialect=SimpleNamespace(cancels=cancel is not None),
         )  # fmt: skip
         context = SimpleNamespace(
             observatory=observatory, clock=clock, stop=threading.Event(), deep=0, rng=random.Random(3)
@@ -241,6 +241,12 @@ def test_a_queue_may_be_kept_although_the_cost_is_minded(wait, make, guard, word
     assert "asked to cancel" not in done.steps
     assert done.steps[-1] == "abandon"
     assert "still running on the server" in done.error.not_done
+
+
+@pytest.mark.parametrize(("cancel", "offered"), [(True, True), (None, False)])
+def test_only_what_the_server_can_cancel_is_said_to_be_ended_by_hand(wait, make, cancel, offered):
+    done = wait(make.request("pending", "pending"), cancel=cancel)
+    assert ("evalharness runs cancel RUN" in done.error.next_step) is offered
 
 
 @pytest.mark.parametrize("cancel", [None, ServerUnreachable("HTTP 503")])
