@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.episodes.references import Reference, reference
 from pytest_evalharness.errors import UnknownPolicy
 from pytest_evalharness.observatory.client import Observatory
+from pytest_evalharness.observatory.episodes import EpisodeCalls
 from pytest_evalharness.observatory.models import PolicyVersion
 from pytest_evalharness.observatory.models.sources import SourceRow
 from pytest_evalharness.observatory.status import Status
@@ -87,11 +88,17 @@ def find(observatory: Observatory, selection: Selection) -> Found:
         UnknownPolicy: no policy has the name, or no such version.
         EvalHarnessError: the server cannot be asked; see `Observatory`.
     """
+    if selection.mode is Mode.XREQ:
+        return _bounded(of_request(observatory, selection.names[0]), selection)
+    found = _elsewhere(observatory, selection)
+    return replace(found, episodes=_judged(observatory.episodes, found.episodes))
+
+
+def _elsewhere(observatory: Observatory, selection: Selection) -> Found:
+    """The episodes of every mode that names no request."""
     calls, name = observatory.episodes, selection.names[0]
     if selection.mode is Mode.POLICY:
         return _of_policy(observatory, selection)
-    if selection.mode is Mode.XREQ:
-        return _bounded(of_request(observatory, name), selection)
     if selection.mode is Mode.EREQ:
         return _named(selection, calls.row, calls.standing(selection.names))
     if selection.mode is Mode.EPISODE:
@@ -99,6 +106,23 @@ def find(observatory: Observatory, selection: Selection) -> Found:
     if selection.mode is Mode.DIVISION:
         return _listed(_of_division(observatory, name), selection, sorted_lists=True)
     return _listed(calls.of_round(name) if selection.mode is Mode.ROUND else calls.of_pool(name), selection)
+
+
+def _judged(calls: EpisodeCalls, episodes: Sequence[Reference]) -> tuple[Reference, ...]:
+    """The same, of which a failed one is not over while its request lives: it may be played again."""
+    failed = [one for one in episodes if one.status is Status.FAILED and not one.recorded]
+    rows = calls.standing([one.id for one in failed if one.request_id is None])
+    requests = {one.id: one.request_id or _request_of(rows.get(one.id)) for one in failed}
+    statuses = {each: calls.request_status(each) for each in dict.fromkeys(requests.values()) if each}
+    alive = {each for each, status in statuses.items() if status is not None and not status.terminal}
+    return tuple(
+        replace(one, over=False, request_id=requests[one.id]) if requests.get(one.id) in alive else one
+        for one in episodes
+    )
+
+
+def _request_of(row: SourceRow | None) -> str | None:
+    return None if row is None else row.experience_request_id
 
 
 def _recorded(observatory: Observatory, name: str) -> SourceRow | None:

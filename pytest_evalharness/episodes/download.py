@@ -265,7 +265,10 @@ class Download:
         if row is None:
             return replace(episode, whole=True)
         found = reference(row)
-        return replace(found, sealed=episode.sealed, request_id=found.request_id or episode.request_id)
+        # A failed one may be played again: whoever listed it knows whether its request lives.
+        over = found.over and (episode.over or found.status is not Status.FAILED)
+        request = found.request_id or episode.request_id
+        return replace(found, sealed=episode.sealed, request_id=request, over=over)
 
     def _note(self, episode: Reference, entry: Entry, folder: Path) -> None:
         entry.status = episode.status.value

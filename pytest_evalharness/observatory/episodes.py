@@ -24,6 +24,7 @@ from pytest_evalharness.observatory.models.sources import (
 )
 from pytest_evalharness.observatory.openapi import Call
 from pytest_evalharness.observatory.requests import LATE_SECONDS, REQUESTS
+from pytest_evalharness.observatory.status import Status
 
 NOT_DONE = "nothing more was downloaded; what is there stays"
 MANIFEST = "/v2/episode-requests/download-manifest"
@@ -153,6 +154,12 @@ class EpisodeCalls:
             f"read the request {named(request_id)}", {}, named_by_user=True, late_seconds=LATE_SECONDS
         )
         return self._calls.one(f"{REQUESTS}/{segment(request_id)}", SourceRequest, ask)
+
+    def request_status(self, request_id: str) -> Status | None:
+        """How a request stands; None where the server does not show it."""
+        ask = self._asking(f"read the request {named(request_id)}", {}, HIDDEN)
+        found = self._calls.maybe(f"{REQUESTS}/{segment(request_id)}", SourceRequest, ask)
+        return None if found is None else found.status
 
     def row(self, episode_request_id: str) -> SourceRow | None:
         """An episode by its id; None where the server shows none."""
