@@ -93,8 +93,11 @@ def of_case(case: CaseReport) -> tuple[SuccessCheck, ...]:
     """The check of every comparison that a case made; of one that could not be had, what is known all the same."""
     if case.results:
         return tuple(of_result(result) for result in case.results)
-    if case.kind == LEAGUE and case.outcome in {_UNTRUSTWORTHY, "not_run", "error"}:
-        return (of_failure(case.message),)
+    fell = case.outcome in {_UNTRUSTWORTHY, "not_run", "error"}
+    if case.kind == LEAGUE and (fell or (case.outcome == "failed" and _CODE.search(case.message))):
+        return (
+            of_failure(case.message),
+        )  # a body that failed by one of our errors could have no comparison either
     return ()
 
 
@@ -126,7 +129,10 @@ def of_failure(message: str, seen: Sequence[str] = ()) -> SuccessCheck:
     if about:
         found[about - 1] = State.NOT, first
     elif not seen:
-        found = [(State.UNKNOWN, f"nothing was judged: {first}"), *found[1:]]
+        found = [
+            (State.UNKNOWN, f"nothing was judged: {first.removeprefix('nothing was judged: ')}"),
+            *found[1:],
+        ]
     return SuccessCheck("", _numbered(found))
 
 

@@ -264,6 +264,19 @@ def test_any_other_failure_leaves_everything_open(case):
     assert seen(check, 1) == "nothing was judged: the token is old"
 
 
+def test_a_case_whose_body_failed_by_one_of_our_errors_has_its_check(case):
+    told = "the metric m:f said nan, which is no finite number\n  code:     EVH001"
+    (check,) = of_case(case(outcome="failed", message=told))
+    assert check.points[0].seen == "nothing was judged: the metric m:f said nan, which is no finite number"
+    assert of_case(case(outcome="failed", message="assert 1 == 2")) == ()
+    (check,) = of_case(
+        case(
+            outcome="untrustworthy", message="nothing was judged: t.py::a carries a claim\n  code:     EVH243"
+        )
+    )
+    assert check.points[0].seen.count("nothing was judged") == 1
+
+
 def test_a_case_that_compared_nothing_and_failed_at_nothing_has_no_check(case):
     assert of_case(case(outcome="skipped")) == ()
 
