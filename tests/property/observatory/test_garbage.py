@@ -46,6 +46,8 @@ EPISODES = {
     "of_version": (lambda c: list(c.episodes.of_version("pv")), {"entries": [SAMPLE.episode()]}),
     "rounds": (lambda c: list(c.episodes.rounds("div_1")), {"entries": [{"id": "round_1", "status": "completed"}]}),
     "of_request": (lambda c: c.episodes.of_request("xreq_1"), DETAIL),
+    "request_status": (lambda c: c.episodes.request_status("xreq_1"), DETAIL),
+    "standing": (lambda c: c.episodes.standing([EREQ]), {"entries": [{**SAMPLE.episode(), "id": EREQ}]}),
     "row": (lambda c: c.episodes.row(EREQ), SAMPLE.episode()),
     "recorded": (lambda c: c.episodes.recorded(str(UUID(int=1))), SAMPLE.episode()),
     "sealed": (lambda c: c.episodes.sealed([EREQ]), {"entries": [{"id": EREQ, "evidence_state": "sealed"}]}),
