@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.files import readable_json, write_atomic
+from pytest_evalharness.episodes.artifacts import State
 from pytest_evalharness.episodes.download import Download, Watching
 from pytest_evalharness.episodes.index import Entry
 from pytest_evalharness.episodes.layout import WATCH_STATE
@@ -151,14 +152,22 @@ def watch(
         ready = [one for one in ended if _again(one, through, attempts)]
         if ready:
             watching.found(len(ready))
+            late = {one.id for one in ready if not never(one)}
             entries = download.run(ready, late_seconds=0.0, never=never)
-            attempts.count(entries)
+            # What is only late, and may be, was not tried in vain: short intervals would use all attempts up.
+            attempts.count([entry for entry in entries if entry.id not in late or not _late(entry)])
             through |= {entry.id: entry for entry in entries}
         waiting = [one for one in episodes if not (one.over and one.status.terminal)]
         left = [one for one in ended if _again(one, through, attempts)]
         if (drained(told.status, episodes) and not left) or clock.wait(interval, stop):
             exhausted = [one for one in ended if one.id not in through or not through[one.id].settled]
             return Watched(tuple(through.values()), len(waiting), len(exhausted))
+
+
+def _late(entry: Entry) -> bool:
+    """Whether all that an episode lacks may still come."""
+    lacking = [one for one in entry.files.values() if not one.state.settled]
+    return bool(lacking) and all(one.state is State.PENDING for one in lacking)
 
 
 def _again(episode: Reference, through: dict[str, Entry], attempts: Attempts) -> bool:
