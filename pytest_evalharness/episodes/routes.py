@@ -151,10 +151,14 @@ class JobRoutes(Source):
             for seat in sorted(episode.seats):
                 yield Offer(Artifact(category, seat), State.DENIED, "the job's files are not for this token")
             return
-        known = {number for one in listed or () if (number := seat_of(one)) is not None}
+        numbers = [seat_of(one) for one in listed or ()]
+        known = {number for number in numbers if number is not None}
+        unread = (
+            None in numbers
+        )  # whose file that is, nobody can tell: each seat that is not listed may have it
         for seat in sorted({*known, *episode.seats}):
             artifact = Artifact(category, seat)
-            if seat in known:
+            if seat in known or unread:
                 yield _at(artifact, job_seat_path(job, seat, word))
             else:
                 yield Offer(artifact, None, _NO_LOG)

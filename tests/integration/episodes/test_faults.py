@@ -248,6 +248,15 @@ def test_names_that_a_server_gives_are_never_paths(league, run, tmp_path, fault)
     assert len(folders) == len(json.loads((out / "index.json").read_text())["episodes"]) == 3
 
 
+def test_logs_whose_names_tell_no_seat_are_asked_for_by_seat(june, download, verified, tmp_path):
+    june.fault("hostile-files")
+
+    report = download(june, tmp_path, "--xreq", june.played, "-n", "1")
+
+    assert {f"logs/policy_agent_{seat}.log" for seat in range(8)} <= set(found(report, "ok"))
+    assert verified(tmp_path)
+
+
 def test_a_link_in_the_folder_is_never_written_through(today, run, download, tmp_path):
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     report = download(today, out, "--xreq", today.played, "-n", "1")
