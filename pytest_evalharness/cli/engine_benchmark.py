@@ -55,7 +55,7 @@ def add_to(inner: Any) -> None:
         action="append",
         default=[],
         metavar="[ENGINE.]KEY=VALUE",
-        help="a knob of the engines of --file, or of the engine named before the dot; repeat for more",
+        help="a knob of every engine that has it, or of the engine named before the dot; repeat for more",
     )
     benchmark.add_argument(
         "--remote", action="store_true", help="fit on an executor (none can be chosen yet)"

@@ -11,6 +11,9 @@ from typing import Any
 ALL = "all"
 NO_ENGINES = "none"
 
+MOST_RESAMPLES = 100_000
+"""Every policy keeps its score in each of them; more make no interval sharper, and ten million take gigabytes."""
+
 
 @dataclass(frozen=True)
 class EnginePlan:
@@ -23,7 +26,7 @@ class EnginePlan:
         own: the only engine of `file` that is fitted; None for all of them.
         tables: decision tables from JSON files, name to path.
         params: knobs of engines, engine to knob to value; under the empty name those of every engine that has them.
-        bootstrap: resamples.
+        bootstrap: resamples, 100,000 at most.
         seed: of the resamples.
         margin: a lift within ± this is no difference; None claims no equivalence.
 
@@ -46,6 +49,8 @@ class EnginePlan:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ValueError(f"{name} is a whole number of 0 or more, not {value!r}")
+        if self.bootstrap > MOST_RESAMPLES:
+            raise ValueError(f"bootstrap is at most {MOST_RESAMPLES:,}, not {self.bootstrap:,}")
         margin = self.margin
         if margin is not None and not (isinstance(margin, int | float) and 0 < margin < math.inf):
             raise ValueError(f"margin is above 0 and finite, not {margin!r}")

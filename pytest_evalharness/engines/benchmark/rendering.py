@@ -136,8 +136,8 @@ def interval(ci: tuple[float, float] | None, *, sign: bool = False) -> str:
 
 
 def said(value: object, limit: int = _WIDE) -> str:
-    """Words from outside, fit to be shown."""
-    return printable(str(value), limit)
+    """Words from outside, fit to be shown; what is not told is `n/a`, as a number without a value is."""
+    return NONE if value is None else printable(str(value), limit)
 
 
 def summary(report: Report) -> str:

@@ -52,6 +52,7 @@ def test_simulated_evidence_is_named_as_such(capsys):
     told = capsys.readouterr().out
     assert "note: synthetic calls: simulated customers of the world acme-small, seed 7" in told
     assert "note: the evidence is simulated: no customer made these calls" in told
+    assert "tagger n/a, propensities logged" in told  # nobody had to read moves out of words
     assert main(["engine", "benchmark", "--evidence", "sim:nowhere", *words]) == 4
 
 

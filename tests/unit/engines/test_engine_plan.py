@@ -10,6 +10,7 @@ from pytest_evalharness.engines.plan import EnginePlan, engines_told
     [
         ({"bootstrap": "40"}, "bootstrap is a whole number of 0 or more, not '40'"),
         ({"bootstrap": True}, "bootstrap is a whole number"),
+        ({"bootstrap": 100_001}, "bootstrap is at most 100,000, not 100,001"),
         ({"seed": -1}, "seed is a whole number of 0 or more, not -1"),
         ({"seed": 1.5}, "seed is a whole number"),
         ({"margin": "2"}, "margin is above 0 and finite, not '2'"),
