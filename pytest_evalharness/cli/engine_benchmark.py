@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -106,9 +107,12 @@ def run(parsed: argparse.Namespace) -> int:
             "--remote fits on an executor, and none can be chosen yet",
             "leave --remote out: everything is fitted here",
         )
-    prepared = Prepared(_plan(parsed), Places(data=data_folder(parsed).root, base=Path()))
+    plan = _plan(parsed)
+    with redirect_stdout(sys.stderr):
+        prepared = Prepared(plan, Places(data=data_folder(parsed).root, base=Path()))
     say = progress(sys.stderr)
-    report = prepared.run(say)
+    with redirect_stdout(sys.stderr):  # what an engine of the user's prints is no part of the report
+        report = prepared.run(say)
     say("")
     if parsed.output is not None:
         _write(parsed.output, report.save)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
 from typing import Any
 
 from pytest_evalharness.base.text import printable
@@ -61,11 +63,15 @@ def run(parsed: argparse.Namespace) -> int:
                 f"{parsed.file} has no engine {parsed.engine!r}", f"evalharness engine ls {parsed.file}"
             )
         engine = own[parsed.engine]
-    params = params_told(parsed.param).get("", {})
-    strange = sorted(set(params) - {one.name for one in engine.declaration.params})
+    told = params_told(parsed.param)
+    params = {**told.pop("", {}), **told.pop(engine.name, {})}
+    strange = sorted(set(params) - {one.name for one in engine.declaration.params}) + sorted(
+        f"{name}.{knob}" for name, knobs in told.items() for knob in knobs
+    )
     if strange:
         raise _wrong(f"{engine.name} has no knob {strange[0]!r}", "evalharness engine ls shows every knob")
-    found = run_in_world(engine, parsed.world, parsed.episodes, parsed.seed, params=params)
+    with redirect_stdout(sys.stderr):  # what an engine of the user's prints is no part of the report
+        found = run_in_world(engine, parsed.world, parsed.episodes, parsed.seed, params=params)
     if parsed.json:
         print(json.dumps(found, indent=2, sort_keys=True))
         return 0

@@ -14,6 +14,7 @@ from pytest_evalharness import decision_engine, Param
 
 @decision_engine(name="cli-mine", family="own", learns_from="episodes", params=[Param("pick", "Pick", "choice", "greet", choices=("greet", "offer"))])
 def mine(evidence, params):
+    print("an engine of one's own may print")
     return {"policy": {state: params["pick"] for state in evidence.states}}
 
 @decision_engine(name="cli-other", family="own", learns_from="episodes", params=[])

@@ -39,6 +39,7 @@ def test_an_engine_beside_the_exact_optimum(capsys):
         (["sarsa", "--param", "alhpa=1"], 4, "sarsa has no knob 'alhpa'"),
         (["rmax", "--world", "acme"], 11, "its limit is 100 states"),
         (["mine", "--file", "none.py"], 4, "none.py"),
+        (["rmax", "--world", "acme-small", "--param", "ppo.lr=1"], 4, "rmax has no knob 'ppo.lr'"),
     ],
 )
 def test_what_cannot_be_run(capsys, words, code, why):
