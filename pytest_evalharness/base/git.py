@@ -45,7 +45,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Changes:
-    """Uncommitted changes, untracked files included.
+    """Uncommitted changes, untracked files included, compiled Python left out.
 
     Attributes:
         total: how many files.
@@ -242,6 +242,8 @@ def _changed(told: bytes) -> Iterator[str]:
             continue
         if entry[:1] in {b"R", b"C"}:
             next(entries, None)
+        if entry[:2] == b"??" and b"__pycache__" in entry[3:].split(b"/"):
+            continue  # Python makes it of the sources while the cases run, and no build is made of it
         yield _text(entry[3:])
 
 

@@ -96,6 +96,14 @@ def test_our_own_folder_is_no_change_wherever_it_lies(repo, ask):
     assert ask().repository(beside=repo.path.parent).here.changes.total == 2
 
 
+def test_what_python_compiles_while_cases_run_is_no_change(repo, ask):
+    repo.commit("a.py")
+    repo.write("__pycache__/test_evals.cpython-311.pyc")
+    repo.write("bot/__pycache__/plan.cpython-311.pyc")
+    repo.write("my__pycache__.py")
+    assert ask().repository().here.changes.names == ("my__pycache__.py",)
+
+
 def test_many_changes_are_counted_and_the_first_named(repo, ask):
     for number in range(70):
         repo.write(f"f{number:02}.py")
