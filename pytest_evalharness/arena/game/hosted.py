@@ -113,6 +113,11 @@ class Hosted(ABC):
         del config
         return tuple(range(self.seats))
 
+    def attending(self, order: Order) -> tuple[list[str], dict[int, int]]:
+        """The builds by seat, and the tick at which each seat that drops out does so: 0 for one that never connects."""
+        gone = {seat: 0 if how == "connect" else self.gone_at for seat, how in order.mishaps}
+        return [build for _, build in order.seats], gone
+
     @abstractmethod
     def play(self, order: Order) -> Played:
         """Play a match. Runs in a worker process. The same order gives the same match, everywhere."""

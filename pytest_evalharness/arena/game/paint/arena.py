@@ -67,8 +67,7 @@ class PaintArena(Hosted):
     def _match(self, order: Order, *, record: bool) -> Match:
         from pytest_evalharness.arena.game.paint.match import play
 
-        gone = {seat: 0 if how == "connect" else self.gone_at for seat, how in order.mishaps}
-        builds = [build for _, build in order.seats]
+        builds, gone = self.attending(order)
         return play(self.effective_config(order.overrides), builds, order.seed, gone, record=record)
 
     def record(self, order: Order) -> Recorded:
