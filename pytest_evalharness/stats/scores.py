@@ -71,8 +71,8 @@ def welch(candidate: Iterable[float], baseline: Iterable[float], alpha: float = 
     """
     a, b = checked_scores(candidate, "candidate"), checked_scores(baseline, "baseline")
     alpha = level(alpha)
-    v_a, v_b = _variance(a) / len(a), _variance(b) / len(b)
-    difference, variance = _mean(a) - _mean(b), v_a + v_b
+    v_a, v_b = variance_of(a) / len(a), variance_of(b) / len(b)
+    difference, variance = mean_of(a) - mean_of(b), v_a + v_b
     if variance == 0.0:
         return Means(difference, difference, difference, None, None, None, 0.0)
     share_a, share_b = v_a / variance, v_b / variance  # of the variance, so that tiny ones do not vanish
@@ -90,7 +90,7 @@ def paired_t(candidate: Iterable[float], baseline: Iterable[float], alpha: float
     """
     differences = _differences(candidate, baseline)
     alpha = level(alpha)
-    mean, variance = _mean(differences), _variance(differences) / len(differences)
+    mean, variance = mean_of(differences), variance_of(differences) / len(differences)
     if variance == 0.0:
         return Means(mean, mean, mean, None, None, None, 0.0)
     return _t_result(mean, math.sqrt(variance), float(len(differences) - 1), alpha)
@@ -129,7 +129,7 @@ def permutation_p(
     a, b = checked_scores(candidate, "candidate"), checked_scores(baseline, "baseline")
     rounds = checked_rounds(resamples)
     values, n_a, n_b = [*a, *b], len(a), len(b)
-    middle = _mean(values)
+    middle = mean_of(values)
     values = [value - middle for value in values]
     # the sum of one arm around the common mean decides the difference of both
     bar = _bar(abs(math.fsum(values[:n_a])), values)
@@ -204,15 +204,16 @@ def _differences(candidate: Iterable[float], baseline: Iterable[float]) -> list[
     return [x - y for x, y in zip(a, b, strict=True)]
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean_of(values: Sequence[float]) -> float:
+    """The mean of at least one number."""
     return math.fsum(values) / len(values)
 
 
-def _variance(values: Sequence[float]) -> float:
+def variance_of(values: Sequence[float]) -> float:
     """The unbiased variance; exactly 0 for equal values, whatever the mean rounds to."""
     if min(values) == max(values):
         return 0.0
-    middle = _mean(values)
+    middle = mean_of(values)
     return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 

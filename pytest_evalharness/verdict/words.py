@@ -198,6 +198,8 @@ class Reason(StrEnum):
     MISSING_REVERSES = "missing_reverses"
     AA_ALARM = "aa_alarm"
     LEFT_OUT = "left_out"
+    RUN_CHECK = "run_check"
+    INSTANCES = "instances"
     # The evidence decides nothing.
     SMALL_N = "small_n"
     EXACT_DISAGREES = "exact_disagrees"
@@ -211,6 +213,7 @@ class Reason(StrEnum):
     FAMILY = "family"
     MISSING_STRICT = "missing_strict"
     NO_SPREAD = "no_spread"
+    FEW_ROLLOUTS = "few_rollouts"
     REPORT_ONLY = "report_only"
     EFFECTIVE_N = "effective_n"
     ESTIMATORS_DISAGREE = "estimators_disagree"
@@ -265,6 +268,8 @@ _SENTENCES = {
     Reason.MISSING_REVERSES: "the missing episodes could turn the result around",
     Reason.AA_ALARM: "an A/A run found a difference: its arms are not one build, or harness, league or chance made it",
     Reason.LEFT_OUT: "judged comparisons of the same two builds are left out of the pool: all of them are pooled, or none",
+    Reason.RUN_CHECK: "a benchmark run failed a check of its own, so its rewards measure something else",
+    Reason.INSTANCES: "the two benchmark runs did not meet the same instances",
     Reason.SMALL_N: "fewer than 5 finished games in an arm decide nothing",
     Reason.EXACT_DISAGREES: "with 5 to 9 games the exact test must agree, and it does not",
     Reason.SPANS_ZERO: "the interval for the difference includes 0",
@@ -277,6 +282,7 @@ _SENTENCES = {
     Reason.FAMILY: "it would stand alone, and does not among all the claims that were tested together",
     Reason.MISSING_STRICT: "the missing episodes at their worst would undo it, and the declared policy is strict",
     Reason.NO_SPREAD: "the metric is the same in every game of an arm, so no difference can be tested",
+    Reason.FEW_ROLLOUTS: "under 5 rollouts of an arm, or under 2 of a task: nothing tells how far rollouts differ",
     Reason.REPORT_ONLY: "the bayes rule is report only: it never decides, so a claim needs another rule",
     Reason.EFFECTIVE_N: "too few logged calls agree with the table: under 30 effective ones, or under 1 % of them",
     Reason.ESTIMATORS_DISAGREE: "importance sampling says ahead, the fitted model does not",
@@ -322,5 +328,7 @@ _UNTRUSTWORTHY = frozenset(
         Reason.MISSING_REVERSES,
         Reason.AA_ALARM,
         Reason.LEFT_OUT,
+        Reason.RUN_CHECK,
+        Reason.INSTANCES,
     }
 )
