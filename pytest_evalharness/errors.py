@@ -37,7 +37,13 @@
         ├── RunUnreadable           a folder that is no published CL-Bench run, or a spoilt one
         ├── ReferenceMissing        nothing to normalise a CL-Bench run by
         ├── ScalesMixed             rewards of cohort studies in a unit that nobody tells
-        └── NothingComplete         a CL-Bench run without one complete rollout
+        ├── NothingComplete         a CL-Bench run without one complete rollout
+        ├── NoCheckout              a folder that is no checkout of CL-Bench, or cannot be asked
+        ├── NotReady                a CL-Bench campaign that its preflight does not let start
+        ├── RunsIncomparable        two CL-Bench runs without a task in common
+        ├── NothingToSalvage        no CL-Bench campaign where one should have been left
+        ├── StillRunning            a CL-Bench campaign whose processes are alive cannot be salvaged
+        └── NotSalvaged             what a CL-Bench campaign left could not be written anew
 
 Every class has a stable code; `docs/reference/errors.md` has a paragraph for each.
 """
@@ -319,6 +325,48 @@ class NothingComplete(Untrustworthy):
     """A CL-Bench run has no complete rollout to score."""
 
     code = "EVH404"
+
+
+class NoCheckout(Untrustworthy):
+    """A folder is no checkout of CL-Bench, or one that cannot be asked."""
+
+    code = "EVH405"
+
+
+class NotReady(Untrustworthy):
+    """The preflight of a CL-Bench campaign found a reason not to start it."""
+
+    code = "EVH406"
+
+
+class RunsIncomparable(Untrustworthy):
+    """Two CL-Bench runs have no task in common of which both have a whole rollout."""
+
+    code = "EVH426"
+
+
+class NothingToSalvage(Untrustworthy):
+    """There is no campaign of that name, or a folder is no run directory of one."""
+
+    code = "EVH415"
+
+
+class StillRunning(Untrustworthy):
+    """Processes of a CL-Bench campaign are alive: what they write cannot be salvaged yet."""
+
+    code = "EVH416"
+
+
+class NotSalvaged(Untrustworthy):
+    """What a CL-Bench campaign left could not be written anew; it is as it was."""
+
+    code = "EVH417"
+
+
+class EngineUnavailable(Untrustworthy):
+    """The container engine does not tell what it holds: none answers, or not to this user, or not in time."""
+
+    code = "EVH422"
 
 
 def by_code(code: str) -> type[EvalHarnessError]:
