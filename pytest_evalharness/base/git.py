@@ -158,6 +158,37 @@ class Git:
             return told if self._deadline.expired else Unknown("this repository has no such commit")
         return told.decode("ascii", "replace").strip()
 
+    def head(self) -> str | Unknown:
+        """The full id of the commit that is checked out."""
+        told = self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return told if isinstance(told, Unknown) else told.decode("ascii", "replace").strip()
+
+    def changes(self, *below: str) -> Changes | Unknown:
+        """What is not committed in the folder's worktree.
+
+        Args:
+            below: paths, relative to the folder, to which the question is limited; everything when left out.
+        """
+        told = self._ask("status", "--porcelain", "--untracked-files=all", "-z", "--", *below)
+        if isinstance(told, Unknown):
+            return told
+        names = list(_changed(told))
+        return Changes(len(names), tuple(names[:_NAMED]))
+
+    def holds(self, ancestor: str, descendant: str) -> bool | Unknown:
+        """Whether a commit has another one behind it.
+
+        Args:
+            ancestor: the earlier commit, hexadecimal digits.
+            descendant: the later one.
+        """
+        for revision in (ancestor, descendant):
+            told = self.commit(revision)
+            if isinstance(told, Unknown):
+                return told
+        count = self._ask("rev-list", "--count", "--max-count=1", ancestor, f"^{descendant}")
+        return count if isinstance(count, Unknown) else count.strip() == b"0"
+
     def files_between(self, one: str, other: str) -> tuple[str, ...] | Unknown:
         """The files that differ between two commits, relative to the repository's root.
 
