@@ -43,7 +43,8 @@
         ├── RunsIncomparable        two CL-Bench runs without a task in common
         ├── NothingToSalvage        no CL-Bench campaign where one should have been left
         ├── StillRunning            a CL-Bench campaign whose processes are alive cannot be salvaged
-        └── NotSalvaged             what a CL-Bench campaign left could not be written anew
+        ├── NotSalvaged             what a CL-Bench campaign left could not be written anew
+        └── EngineUnavailable       the container engine does not tell what it holds
 
 Every class has a stable code; `docs/reference/errors.md` has a paragraph for each.
 """

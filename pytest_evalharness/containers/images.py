@@ -8,20 +8,17 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from socket import AF_UNIX, gaierror, socket
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 from pytest_evalharness.base.clock import Clock, parse_iso
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.containers.engine import Client, NoEngine, connected, left, no_engine, to_microseconds
 from pytest_evalharness.errors import ImageUnavailable
 
-_Client: TypeAlias = Any
-"""`docker.APIClient`, whose published types know neither fractions of a second nor what it answers."""
 SECONDS = 10.0
 """How long the engine may take to tell of all images together."""
 REVISION = "org.opencontainers.image.revision"
-_DEFAULT = "unix:///var/run/docker.sock"
 _OLDEST = parse_iso("2001-01-01")
 """Reproducible builds give every image one date: 1970, or 1980 where zip files are made."""
 _DIRTY = re.compile(r"(.+?)[-.+](?:dirty|modified)", re.DOTALL)
@@ -108,9 +105,9 @@ def inspect(
     variables = os.environ if environment is None else environment
     found: dict[str, LocalImage | ImageUnavailable] = {}
     try:
-        engine, address = _engine(variables, deadline)
-    except ImageUnavailable as problem:
-        return dict.fromkeys(names, problem)
+        engine, address = connected(variables, deadline)
+    except NoEngine as problem:
+        return dict.fromkeys(names, _not_inspected(problem))
     try:
         for name in names:
             found[name] = _inspect_one(engine, address, name, deadline)
@@ -120,13 +117,13 @@ def inspect(
 
 
 def _inspect_one(
-    engine: _Client, address: str, name: str, deadline: Deadline
+    engine: Client, address: str, name: str, deadline: Deadline
 ) -> LocalImage | ImageUnavailable:
     from docker.errors import APIError, DockerException, ImageNotFound
 
     shown = printable(name)
     try:
-        engine.timeout = _left(deadline)
+        engine.timeout = left(deadline)
         return LocalImage.told(name, engine.inspect_image(name))
     except ImageUnavailable as problem:
         return problem
@@ -143,129 +140,11 @@ def _inspect_one(
             next_step=f"docker image inspect {shown}",
         )
     except (DockerException, OSError) as problem:  # the HTTP library's errors are OSErrors
-        return _no_engine(problem, address, deadline)
+        return _not_inspected(no_engine(problem, address, deadline))
 
 
-# ------------------------------------------------------------------- engine
-
-
-def _engine(variables: Mapping[str, str], deadline: Deadline) -> tuple[_Client, str]:
-    """A client of the engine that the `docker` command would use, and where that engine is.
-
-    Raises:
-        ImageUnavailable: none answers; the message says why and what to type.
-    """
-    from docker.errors import DockerException
-
-    address = _DEFAULT
-    try:
-        options = _options(variables)
-        address = str(options.get("base_url") or _DEFAULT)
-        _knock(address, deadline)
-        return _negotiated(options, deadline), address
-    except (DockerException, OSError, ValueError, KeyError, TypeError) as problem:
-        raise _no_engine(problem, address, deadline) from None
-
-
-def _negotiated(options: Mapping[str, Any], deadline: Deadline) -> _Client:
-    """A client that speaks the engine's version: new engines refuse old ones, and old engines new ones.
-
-    The library's own way of finding it out leaves connections open where that fails.
-    """
-    import docker
-    from docker.constants import DEFAULT_DOCKER_API_VERSION
-
-    kind: _Client = docker.APIClient
-    first = kind(version=DEFAULT_DOCKER_API_VERSION, timeout=_left(deadline), **options)
-    try:
-        version = first.version(api_version=False)["ApiVersion"]
-    finally:
-        first.close()
-    return kind(version=version, timeout=_left(deadline), **options)
-
-
-def _knock(address: str, deadline: Deadline) -> None:
-    """Connect to a socket in the file system once, which the library would not close if that failed.
-
-    Raises:
-        OSError: nobody is there, or this user may not.
-    """
-    if address.startswith("unix://"):
-        with socket(AF_UNIX) as knocking:
-            knocking.settimeout(_left(deadline))
-            knocking.connect(address.removeprefix("unix://"))
-
-
-def _options(variables: Mapping[str, str]) -> dict[str, Any]:
-    """Where the engine is: the environment says it, else the context that `docker context use` chose."""
-    from docker.context import ContextAPI
-    from docker.utils import kwargs_from_env
-
-    # An empty environment means the process's own to it.
-    options: dict[str, Any] = {**kwargs_from_env({"": "", **variables})}
-    if "base_url" not in options:
-        context = ContextAPI.get_context(variables.get("DOCKER_CONTEXT") or None)
-        if context is not None and context.name != "default" and context.Host:
-            options["base_url"] = context.Host
-            if context.TLSConfig:
-                options["tls"] = context.TLSConfig
-    return options
-
-
-def _left(deadline: Deadline) -> float:
-    """Seconds that the engine still has.
-
-    Raises:
-        TimeoutError: none.
-    """
-    if deadline.expired:
-        raise TimeoutError
-    return deadline.remaining
-
-
-def _no_engine(problem: BaseException, address: str, deadline: Deadline) -> ImageUnavailable:
-    """What kept the engine from answering, and what to do about it."""
-    where = printable(address)
-    causes = list(_causes(problem))
-    if any(isinstance(cause, PermissionError) for cause in causes):
-        return ImageUnavailable(
-            f"this user may not talk to the container engine at {where}",
-            not_done=_NOT_DONE,
-            next_step='sudo usermod -aG docker "$USER", then log in again (or: newgrp docker)',
-        )
-    if deadline.expired or any(isinstance(cause, TimeoutError) for cause in causes):
-        return ImageUnavailable(
-            f"the container engine at {where} did not answer within {deadline.allowed:g} s",
-            not_done=_NOT_DONE,
-            next_step="docker version; restart the engine if that hangs too",
-        )
-    if any(isinstance(cause, FileNotFoundError | ConnectionError | gaierror) for cause in causes):
-        return ImageUnavailable(
-            f"no container engine answers at {where}",
-            not_done=_NOT_DONE,
-            next_step="start it (sudo systemctl start docker, or Docker Desktop), or set DOCKER_HOST to where it listens",
-        )
-    return ImageUnavailable(
-        f"the container engine at {where} cannot be used: {printable(problem)}",
-        not_done=_NOT_DONE,
-        next_step="docker version",
-    )
-
-
-def _causes(problem: BaseException) -> Iterator[BaseException]:
-    """An error and everything it stands for: libraries wrap the system's errors as causes and as arguments."""
-    pending, seen = [problem], set[int]()
-    while pending:
-        error = pending.pop()
-        if id(error) in seen:
-            continue
-        seen.add(id(error))
-        yield error
-        pending += [one for one in (error.__cause__, error.__context__, *error.args) if _is_error(one)]
-
-
-def _is_error(value: object) -> bool:
-    return isinstance(value, BaseException)
+def _not_inspected(problem: NoEngine) -> ImageUnavailable:
+    return ImageUnavailable(problem.what, not_done=_NOT_DONE, next_step=problem.next_step)
 
 
 # ------------------------------------------------------------------ answers
@@ -295,15 +174,10 @@ def _revision(labels: object) -> tuple[str | None, bool]:
 
 def _created(said: object) -> float | None:
     try:
-        at = parse_iso(_to_microseconds(str(said)))
+        at = parse_iso(to_microseconds(str(said)))
     except (ValueError, OverflowError):
         return None
     return at if at >= _OLDEST else None
-
-
-def _to_microseconds(instant: str) -> str:
-    """An instant whose fraction of a second has at most six digits: engines tell nine."""
-    return re.sub(r"(\.\d{6})\d+", r"\1", instant)
 
 
 def _digests(told: object) -> Iterator[str]:
