@@ -10,13 +10,14 @@ from pytest_evalharness.errors import (
     EvalHarnessError,
     Inconclusive,
     Untrustworthy,
-    UsageError,
 )
-from pytest_evalharness.verdict.words import Decision, Reason, Verdict
+from pytest_evalharness.verdict.asked import decision_for
+from pytest_evalharness.verdict.words import Decision, Reason
 
 if TYPE_CHECKING:
     from pytest_evalharness.verdict.judgement import Judgement
     from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
+    from pytest_evalharness.verdict.words import Verdict
 
 
 def refusal(
@@ -34,21 +35,9 @@ def refusal(
         lines: the message, the decision first.
         larger: what would decide it, where it cannot tell.
     """
-    try:
-        wanted = {Verdict(word) for word in verdicts}
-    except ValueError as wrong:
-        raise UsageError(
-            str(wrong), not_done="nothing was judged", next_step=f"one of {', '.join(Verdict)}"
-        ) from None
-    decision = judgement.decision
-    if wanted and not judgement.aa:  # an A/A run is held to its own expectation only
-        found = judgement.verdict
-        if found is Verdict.UNTRUSTWORTHY:
-            decision = Decision.UNTRUSTWORTHY
-        elif found in wanted:
-            return None
-        else:
-            decision = Decision.CANNOT_TELL if found is Verdict.INCONCLUSIVE else Decision.NOT_MET
+    asked = decision_for(verdicts, judgement.verdict, judgement.decision)
+    # An A/A run is held to its own expectation only.
+    decision = judgement.decision if judgement.aa else asked
     if decision is Decision.MET:
         return None
     what = "\n".join(lines())

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pytest_evalharness.stats.scores import paired_t, permutation_p, sign_flip_p, welch
-from pytest_evalharness.stats.student import t_critical
 from pytest_evalharness.stats.stratified import Stratum, smallest_p, stratified_permutation_p, stratified_t
+from pytest_evalharness.stats.student import t_critical
 
 A, B = [1.0, 4.0, 2.5, 3.0, 8.0], [0.5, 3.0, 2.0, 1.0, 4.0]
 
