@@ -109,16 +109,24 @@ def unpacked(path: Path) -> bytes:
             raise Unreadable("it is no ordinary file")
         if path.stat().st_size > _MOST:
             raise Unreadable(f"it is larger than {_MOST >> 20} MiB")
-        raw = path.read_bytes()
-        if raw[:2] == _GZIP:
-            raw = _inflated(raw)
-    except zlib.error as problem:
-        raise Unreadable(f"a spoilt gzip file: {problem}") from None
+        return plain(path.read_bytes())
     except OSError as problem:
         raise Unreadable(problem.strerror or str(problem)) from None
-    if not raw.strip():
+
+
+def plain(raw: bytes) -> bytes:
+    """A file's bytes, unpacked if the first of them say gzip.
+
+    Raises:
+        Unreadable: damaged, empty, or larger than a GiB.
+    """
+    try:
+        content = _inflated(raw) if raw[:2] == _GZIP else raw
+    except zlib.error as problem:
+        raise Unreadable(f"a spoilt gzip file: {problem}") from None
+    if not content.strip():
         raise Unreadable("it is empty")
-    return raw
+    return content
 
 
 def _inflated(packed: bytes) -> bytes:

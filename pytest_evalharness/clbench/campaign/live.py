@@ -1,0 +1,198 @@
+"""Reads what a running campaign writes: its manifest, and the live snapshot of every pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from pytest_evalharness.base.clock import Clock, SystemClock
+from pytest_evalharness.clbench.artifact import decoded
+from pytest_evalharness.clbench.campaign.changed_files import ChangedFiles
+from pytest_evalharness.clbench.campaign.live_passes import live_pass, published_passes
+from pytest_evalharness.clbench.campaign.live_shapes import (
+    CampaignManifest,
+    CampaignTask,
+    LiveManifest,
+    counted,
+)
+from pytest_evalharness.clbench.campaign.snapshot import (
+    FINISHED,
+    LivePass,
+    LiveTask,
+    PassState,
+    Snapshot,
+    merged,
+    settled,
+)
+from pytest_evalharness.clbench.domains import BY_TASK, FULL_ROLLOUTS
+
+__all__ = ["LivePass", "LiveReader", "LiveTask", "PassState", "Snapshot", "merged"]
+
+_DEFAULT = "default"
+_SCHEDULE = ("--schedule", "--task.schedule")
+_ROLLOUTS = ("--runs", "-k")
+_PROGRAM = "run_benchmark.py"
+
+
+class LiveReader:
+    """Reads a campaign again and again; a file that did not change is not read again.
+
+    Once an instance was seen it is never lost again: a file that is torn, damaged or gone leaves what was read of it
+    before, and the pass says so in `problem`.
+
+    Args:
+        checkout_root: the benchmark's checkout, where `results/` is; None where only the run's folder is at hand.
+        run_folder: the campaign's, `final_results/runs/<name>`. It need not be there yet.
+        clock: tells the time.
+    """
+
+    def __init__(self, checkout_root: Path | None, run_folder: Path, *, clock: Clock | None = None) -> None:
+        self._root = checkout_root
+        self._folder = run_folder
+        self._clock = clock or SystemClock()
+        self.files = ChangedFiles(self._clock.now)
+        self._passes: dict[tuple[str, int | None], LivePass] = {}
+
+    def read(self) -> Snapshot:
+        """The campaign as it is now. Never raises for what it finds: that is in the snapshot's problems."""
+        held = self.files.read(self._folder / "manifest.json", _manifest)
+        manifest = cast("CampaignManifest | None", held.value)
+        problems = [] if held.problem is None else [("manifest.json", held.problem)]
+        tasks = tuple(self._task(one, manifest) for one in self._listed(manifest))
+        problems += [(task.task, task.problem) for task in tasks if task.problem]
+        problems += [
+            (f"{one.task}, {one.name}", one.problem) for t in tasks for one in t.passes if one.problem
+        ]
+        return Snapshot(
+            (manifest.run_name if manifest else None) or self._folder.name,
+            manifest.status if manifest else None,
+            self._clock.now(),
+            self._clock.monotonic(),
+            tasks,
+            tuple(problems),
+        )
+
+    def _listed(self, manifest: CampaignManifest | None) -> list[CampaignTask]:
+        """The manifest's tasks; without a manifest those of which an artifact is there."""
+        if manifest is not None:
+            return list({one.task: one for one in manifest.tasks or ()}.values())
+        found = {path.name.partition(".")[0] for path in self._folder.glob("tasks/*.json*")}
+        return [CampaignTask(task) for task in BY_TASK if task in found]
+
+    def _task(self, told: CampaignTask, manifest: CampaignManifest | None) -> LiveTask:
+        where = self._live_folder(told)
+        if where is not None:
+            held = self.files.read(where / "manifest.json", _live_manifest)
+            live = cast("LiveManifest | None", held.value)
+            if live is not None or any(where.glob("run_*.json")):
+                passes = self._live_passes(told, where, live, manifest)
+                return LiveTask(told.task, told.status, where.name, passes, held.problem)
+        return self._published(told, manifest)
+
+    def _live_folder(self, told: CampaignTask) -> Path | None:
+        """Where a task's live snapshots are. A manifest is a stranger's: it may not name a folder elsewhere."""
+        if self._root is None or not told.live_manifest_path:
+            return None
+        results = (self._root / "results").resolve()
+        where = (self._root / told.live_manifest_path).resolve().parent
+        return where if where.is_relative_to(results) and where != results else None
+
+    def _live_passes(
+        self, told: CampaignTask, where: Path, live: LiveManifest | None, manifest: CampaignManifest | None
+    ) -> tuple[LivePass, ...]:
+        found = [self._live(told.task, where, index, label) for index, label in _places(where, live)]
+        params = live.task.params if live and live.task else None
+        # Some tasks overrule what they were asked for: what the runner counted comes first.
+        counts = [params.expected if params else None, *(one.expected for one in found)]
+        counts += [_by_schedule(told.task, manifest), params.asked if params else None]
+        expected = next((count for count in counts if count), None)
+        return tuple(settled(one, expected, ended=told.status in FINISHED) for one in found)
+
+    def _live(self, task: str, where: Path, index: int | None, label: str) -> LivePass:
+        held = self.files.read(where / f"{label}.json", live_pass)
+        one = held.value or LivePass(task, index)
+        one = replace(one, task=task, run_index=index, group=where.name, changed=held.changed)
+        before = self._passes.get(one.key)
+        one = replace(one if before is None else merged(before, one), problem=held.problem)
+        self._passes[one.key] = one
+        return one
+
+    def _published(self, told: CampaignTask, manifest: CampaignManifest | None) -> LiveTask:
+        """A task without live snapshots: its artifact, or else what is to come."""
+        for ending in (".json.gz", ".json"):
+            path = self._folder / "tasks" / f"{told.task}{ending}"
+            held = self.files.read(path, lambda raw: published_passes(told.task, raw))
+            if held.value is not None or held.problem:
+                return LiveTask(told.task, told.status or "ok", "", held.value or (), held.problem)
+        expected, ended = _by_schedule(told.task, manifest), told.status in FINISHED
+        to_come = (LivePass(told.task, index) for index in (None, *range(_rollouts(manifest))))
+        passes = tuple(settled(one, expected, ended=ended) for one in to_come)
+        return LiveTask(told.task, told.status, "", passes)
+
+
+def checkout_of(run_folder: Path) -> Path | None:
+    """The checkout that a run's folder lies in; None where it lies in none, as a published run's."""
+    for parent in run_folder.resolve().parents:
+        if (parent / "results").is_dir() and (
+            (parent / "src" / "tasks").is_dir() or (parent / _PROGRAM).is_file()
+        ):
+            return parent
+    return None
+
+
+def _places(where: Path, live: LiveManifest | None) -> list[tuple[int | None, str]]:
+    """The passes of a live folder and their files' names: the baseline, then rollouts by seed.
+
+    File names count rollouts from 1, everything else from 0.
+    """
+    if live is None:
+        labels = sorted(path.stem for path in where.glob("run_*.json"))
+        told = {int(label[4:]) - 1: label for label in labels if label[4:].isdecimal()}
+        baseline = (where / "baseline.json").exists()
+    else:
+        told = {
+            one.run_index: _label(one.trace_path, one.run_index)
+            for one in live.runs or ()
+            if one.run_index is not None
+        }
+        baseline = live.baseline is not None
+    first: list[tuple[int | None, str]] = [(None, "baseline")] if baseline else []
+    return [*first, *((index, told[index]) for index in sorted(told) if index >= 0)]
+
+
+def _label(path: str | None, index: int) -> str:
+    """A rollout's file, by its name only: the folder is the one that is being read."""
+    stem = Path(path).stem if path else ""
+    return stem if stem.startswith("run_") else f"run_{index + 1}"
+
+
+def _by_schedule(task: str, manifest: CampaignManifest | None) -> int | None:
+    """Instances of a task's default schedule; None where another one was asked for, whatever the manifest calls it."""
+    known = BY_TASK.get(task)
+    return known.instances if known and _argument(manifest, _SCHEDULE) in {None, _DEFAULT} else None
+
+
+def _rollouts(manifest: CampaignManifest | None) -> int:
+    """How many rollouts a task that has not begun will have."""
+    told = _argument(manifest, _ROLLOUTS)
+    return (counted(int(told)) if told and told.isdecimal() else None) or FULL_ROLLOUTS
+
+
+def _argument(manifest: CampaignManifest | None, names: tuple[str, ...]) -> str | None:
+    """What the last of an argument's occurrences says, as the benchmark's own parser reads it."""
+    found = None
+    tokens = (manifest.system_args if manifest else None) or []
+    for at, token in enumerate(tokens):
+        name, equals, value = token.partition("=")
+        if name in names:
+            found = value if equals else (tokens[at + 1] if at + 1 < len(tokens) else None)
+    return found
+
+
+def _manifest(raw: bytes) -> CampaignManifest:
+    return decoded(raw, CampaignManifest)
+
+
+def _live_manifest(raw: bytes) -> LiveManifest:
+    return decoded(raw, LiveManifest)
