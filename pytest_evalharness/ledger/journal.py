@@ -12,6 +12,7 @@ from pytest_evalharness.base.database import Run
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.ledger import claims, leases
 from pytest_evalharness.ledger.access import Access
+from pytest_evalharness.ledger.campaigns import Campaigns
 from pytest_evalharness.ledger.extensions import Extensions
 from pytest_evalharness.ledger.families import Families, inherit
 from pytest_evalharness.ledger.keys import new_token, plan_key
@@ -53,6 +54,7 @@ class Ledger:
     """The journal of one home folder, shared by all processes and threads of one machine. See `open`.
 
     Attributes:
+        campaigns: what is run with an outside benchmark.
         looks: every time results were read.
         questions: what was declared, and when.
         extensions: what was laid down for comparisons later.
@@ -71,6 +73,7 @@ class Ledger:
     def __init__(self, access: Access) -> None:
         self._access = access
         self._storage = access.storage
+        self.campaigns = Campaigns(access)
         self.looks = Looks(access)
         self.questions = Questions(access)
         self.extensions = Extensions(access)

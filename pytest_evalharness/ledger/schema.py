@@ -114,5 +114,53 @@ CREATE TABLE families (
 )
 """
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, bring_up)
+_FOURTH = """
+CREATE TABLE campaigns (
+    name TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    told_json TEXT NOT NULL,
+    identity_json TEXT NOT NULL,
+    progress_json TEXT,
+    lease TEXT,
+    owner_json TEXT,
+    heartbeat_at REAL,
+    created_at REAL NOT NULL,
+    CHECK ((lease IS NULL) = (owner_json IS NULL))
+);
+CREATE TABLE campaign_starts (
+    name TEXT NOT NULL REFERENCES campaigns,
+    number INTEGER NOT NULL,
+    token TEXT NOT NULL UNIQUE,
+    argv_json TEXT NOT NULL,
+    host TEXT NOT NULL,
+    pid INTEGER,
+    started TEXT,
+    began_at REAL NOT NULL,
+    ended_at REAL,
+    exit_code INTEGER,
+    PRIMARY KEY (name, number)
+);
+CREATE TABLE campaign_processes (
+    name TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    started TEXT NOT NULL,
+    told_json TEXT NOT NULL,
+    seen_at REAL NOT NULL,
+    PRIMARY KEY (host, pid, started),
+    FOREIGN KEY (name, number) REFERENCES campaign_starts
+);
+CREATE INDEX processes_of_a_campaign ON campaign_processes (name, number);
+CREATE TABLE campaign_events (
+    event_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL REFERENCES campaigns,
+    kind TEXT NOT NULL,
+    told_json TEXT NOT NULL,
+    at REAL NOT NULL
+);
+CREATE INDEX events_of_a_campaign ON campaign_events (name, event_id)
+"""
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, bring_up, _FOURTH)
 """Their number is the version of the schema. `tests/golden/ledger/` has a ledger of every earlier one."""

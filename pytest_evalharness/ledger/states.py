@@ -1,4 +1,4 @@
-"""The states of a block and of work that happens once, and every step between them that is allowed."""
+"""The states of a block, of a campaign and of work that happens once, and every step between them that is allowed."""
 
 from __future__ import annotations
 
@@ -75,6 +75,45 @@ CLAIM_TRANSITIONS: Mapping[ClaimState, frozenset[ClaimState]] = MappingProxyType
 )
 
 
+class CampaignState(StrEnum):
+    """Where a campaign of an outside benchmark stands."""
+
+    PLANNED = "planned"
+    """It is written down; nothing was started."""
+    STARTING = "starting"
+    """The benchmark is about to be started, or was started and its process is not written down here."""
+    RUNNING = "running"
+    """Its process is written down here; while nobody holds the campaign, its supervisor has died."""
+    FINISHED = "finished"
+    """The benchmark ended by itself and left nothing undone."""
+    INCOMPLETE = "incomplete"
+    """The benchmark ended by itself, and something of it failed or is missing."""
+    INTERRUPTED = "interrupted"
+    """We ended it: a signal, a limit, or somebody's wish."""
+    LOST = "lost"
+    """It died, or its supervisor did, and whatever was left of it was ended."""
+
+    @property
+    def live(self) -> bool:
+        """Whether processes of it may be at work."""
+        return self in {CampaignState.STARTING, CampaignState.RUNNING}
+
+
+_K = CampaignState
+_ENDED = frozenset({_K.FINISHED, _K.INCOMPLETE, _K.INTERRUPTED, _K.LOST})
+
+CAMPAIGN_TRANSITIONS: Mapping[CampaignState, frozenset[CampaignState]] = MappingProxyType(
+    {
+        _K.PLANNED: frozenset({_K.STARTING}),
+        # planned: the program could not be started at all
+        _K.STARTING: frozenset({_K.RUNNING, _K.PLANNED}) | _ENDED,
+        _K.RUNNING: _ENDED,
+        # each may be started again for what is missing; a finished one too, where results were put aside
+        **dict.fromkeys(_ENDED, frozenset({_K.STARTING})),
+    }
+)
+
+
 class IllegalTransition(RuntimeError):
     """A defect in this program: a step that the transition table does not have."""
 
@@ -110,3 +149,13 @@ def check_claim(what: str, have: ClaimState, want: ClaimState) -> None:
     """
     if want not in CLAIM_TRANSITIONS[have]:
         raise IllegalTransition(what, have, want)
+
+
+def check_campaign(name: str, have: CampaignState, want: CampaignState) -> None:
+    """Let an allowed step of a campaign pass.
+
+    Raises:
+        IllegalTransition: the table does not have it.
+    """
+    if want not in CAMPAIGN_TRANSITIONS[have]:
+        raise IllegalTransition(f"campaign {name}", have, want)

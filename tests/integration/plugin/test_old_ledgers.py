@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_evalharness.base.database import Run
 from pytest_evalharness.cli import main
 from pytest_evalharness.league.arms import signed_body
+from pytest_evalharness.ledger.documents import bring_up
 from pytest_evalharness.ledger.schema import MIGRATIONS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "ledger"
@@ -53,6 +55,10 @@ def restored(project, tmp_path):
         project.home.mkdir()
         with closing(sqlite3.connect(project.home / "ledger.sqlite")) as connection:
             connection.executescript(text)
+            if connection.execute("PRAGMA user_version").fetchone()[0] > 2:
+                connection.row_factory = sqlite3.Row
+                bring_up(Run(connection))  # keys name the server; older ledgers get them when they are opened
+                connection.row_factory = None
             for block_id, body, token, key, request in connection.execute(
                 "SELECT block_id, body_json, token, idempotency_key, request_id FROM blocks WHERE state <> 'finished'"
             ).fetchall():
