@@ -63,6 +63,12 @@ SAMPLES = {
     "arena_pace": (("1", "0.5", "20"), ("0", "-1", "inf", "nan", "fast")),
     "arena_dialect": (("2026-06", "current", "2026-06"), ("2026-07", "", "Current")),
     "arena_fault": ((["a", "b"], "c", "d\ne"), (["a", ""],)),
+    "clbench_checkout": (("../clb", "embedded", "/clb"), ("",)),
+    "clbench_system": (("a", "b", "c"), ("",)),
+    "clbench_name": (("a", "b", "c"), ("",)),
+    "clbench_run": (("a", "b/c", "c"), ("",)),
+    "clbench_reference": (("a", "b/c", "c"), ("",)),
+    "clbench_runroots": (("a", "b/c", "c"), ("",)),
 }
 every_setting = pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
 BAD = [(setting, bad) for setting in SETTINGS for bad in SAMPLES[setting.key][1]]

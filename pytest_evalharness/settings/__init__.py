@@ -6,11 +6,29 @@ Secrets are not settings. They come from the environment or the credential file,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from pytest_evalharness.base import values
 from pytest_evalharness.errors import UsageError
+from pytest_evalharness.settings.clbench import CLBENCH
+from pytest_evalharness.settings.setting import Kind, Origin, Setting
+
+__all__ = [
+    "BY_KEY",
+    "DIALECTS",
+    "EMBEDDED",
+    "LARGEST_REQUEST",
+    "PAGE_LEAGUE",
+    "PARALLEL",
+    "SETTINGS",
+    "Kind",
+    "Origin",
+    "Resolved",
+    "Setting",
+    "Settings",
+    "resolve",
+    "unknown_variables",
+]
 
 EMBEDDED = "embedded"
 PAGE_LEAGUE = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
@@ -23,23 +41,6 @@ DIALECTS = ("current", "2026-06")
 
 PARALLEL = "parallel"
 """A total budget in which an arm's games are taken to be played at one time."""
-
-
-class Origin(StrEnum):
-    """Where a setting's value came from, strongest first."""
-
-    COMMAND_LINE = "command line"
-    ENVIRONMENT = "environment"
-    INI = "ini"
-    DEFAULT = "default"
-
-
-class Kind(StrEnum):
-    """How a setting is spelt on a command line."""
-
-    VALUE = "value"
-    SWITCH = "switch"
-    REPEATED = "repeated"
 
 
 def _server(raw: str) -> str:
@@ -79,34 +80,6 @@ def _total_budget(raw: str) -> float | str:
         return _seconds(raw)
     except ValueError as problem:
         raise ValueError(f"{problem}, or `{PARALLEL}`") from None
-
-
-class Setting(NamedTuple):
-    """One setting: its key, how to read it, its default, and its help."""
-
-    key: str
-    parse: Callable[[str], Any]
-    default: Any
-    help: str
-    kind: Kind = Kind.VALUE
-    metavar: str = "VALUE"
-    flag: str = ""
-    belongs_to_case: bool = False
-
-    @property
-    def option(self) -> str:
-        """The command line's spelling."""
-        return self.flag or "--eval-" + self.key.replace("_", "-")
-
-    @property
-    def variable(self) -> str:
-        """The environment's spelling."""
-        return "EVALHARNESS_" + self.key.upper()
-
-    @property
-    def ini(self) -> str:
-        """The ini file's spelling."""
-        return "evalharness_" + self.key
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -375,6 +348,7 @@ SETTINGS: tuple[Setting, ...] = (
         kind=Kind.REPEATED,
         metavar="FAULT",
     ),
+    *CLBENCH,
 )
 
 BY_KEY: Mapping[str, Setting] = {setting.key: setting for setting in SETTINGS}
