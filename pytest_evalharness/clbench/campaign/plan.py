@@ -21,7 +21,7 @@ from pytest_evalharness.clbench.campaign.recipe import (
     applied,
     recipe_for,
 )
-from pytest_evalharness.clbench.campaign.secrets import compared
+from pytest_evalharness.clbench.campaign.secret_values import compared
 from pytest_evalharness.clbench.domains import (
     CODEBASE,
     COHORT,

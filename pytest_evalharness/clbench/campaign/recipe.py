@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.clbench.campaign.secrets import is_secret
+from pytest_evalharness.clbench.campaign.secret_values import is_secret
 
 OUROBOROS = "ouroboros"
 BUDGET = "OUROBOROS_TOTAL_BUDGET"
