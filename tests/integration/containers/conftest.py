@@ -11,10 +11,12 @@ import uuid
 
 import docker
 import pytest
-from docker.errors import ImageNotFound
+from docker.errors import APIError, ImageNotFound, NotFound
 
 from pytest_evalharness.base.clock import SystemClock, iso
 from pytest_evalharness.containers.images import inspect
+from pytest_evalharness.containers.state import Engine
+from tests.integration.containers.box import box_archive
 from tests.integration.plugin.conftest import league, project, running_league
 
 __all__ = [
@@ -76,3 +78,40 @@ def image(engine):
     for tag in made:
         with contextlib.suppress(ImageNotFound):
             engine.images.remove(tag, force=True)
+
+
+@pytest.fixture(scope="session")
+def box(engine):
+    """An image with a shell."""
+    made = box_archive()
+    if made is None:
+        pytest.skip("this machine has no ldd, or not the programs that a small image is made of")
+    tag = f"evalharness-test-box-{uuid.uuid4().hex[:12]}"
+    engine.api.import_image_from_data(made, repository=tag, tag="v1", changes=["ENV PATH=/bin"])
+    yield f"{tag}:v1"
+    engine.images.remove(f"{tag}:v1", force=True)
+
+
+@pytest.fixture
+def start(engine, box):
+    """Starts a container of that image under a name of its own; it is gone after the test."""
+    made = []
+
+    def run(*command, **words):
+        made.append(f"evalharness-test-{uuid.uuid4().hex[:12]}")
+        # In two steps: the library would look for a container that may have removed itself already.
+        created = engine.containers.create(box, list(command), name=made[-1], **words)
+        created.start()
+        return created
+
+    yield run
+    for name in made:
+        with contextlib.suppress(NotFound, APIError):  # it may be removing itself just now
+            engine.containers.get(name).remove(force=True)
+
+
+@pytest.fixture
+def asked():
+    """An open connection as the product has it."""
+    with Engine.reached(clock=SystemClock()) as reached:
+        yield reached
