@@ -57,6 +57,24 @@ def broken_rules(path, names):
             yield from broken_inside(here, rest.partition(".")[0], name)
 
 
+MINIATURE = "pytest_evalharness.clbench.miniature"
+
+
+def broken_rules_of_the_miniature(path, names):
+    """It stands alone, as the arena does: whoever drives it starts it as a process."""
+    inside = path.is_relative_to(HOUSE / "clbench" / "miniature")
+    for name in names:
+        of_it = name == MINIATURE or name.startswith(f"{MINIATURE}.")
+        if not inside and of_it:
+            yield f"{path} imports {name}"
+        if inside and name.startswith("pytest_evalharness") and not of_it:
+            part = name.split(".")[1] if "." in name else ""
+            if part != "base":
+                yield f"the miniature imports {name}"
+        if inside and name.partition(".")[0] not in {*sys.stdlib_module_names, "pytest_evalharness"}:
+            yield f"the miniature imports {name}, which is no standard library"
+
+
 def broken_inside(here, there, name):
     if here == "arena":
         if there not in {"arena", "base"}:
@@ -74,7 +92,22 @@ def broken_inside(here, there, name):
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(HOUSE)))
 def test_imports_run_down_the_house(path):
-    assert list(broken_rules(path, imports(path))) == []
+    names = list(imports(path))
+    assert [*broken_rules(path, names), *broken_rules_of_the_miniature(path, names)] == []
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("clbench/campaign/x.py", MINIATURE),
+        ("cli/x.py", f"{MINIATURE}.install"),
+        ("clbench/miniature/x.py", "pytest_evalharness.clbench.domains"),
+        ("clbench/miniature/x.py", "pytest_evalharness.errors"),
+        ("clbench/miniature/x.py", "msgspec"),
+    ],
+)
+def test_the_rules_of_the_miniature_can_fail(file, name):
+    assert list(broken_rules_of_the_miniature(HOUSE / file, [name]))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""The four invented tasks: what they ask, what they answer, what an instance earns."""

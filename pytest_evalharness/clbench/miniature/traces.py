@@ -1,0 +1,178 @@
+"""A pass written down: interactions, outcomes and usage, as a live snapshot after every turn and as the trace at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pytest_evalharness.clbench.miniature import usage
+from pytest_evalharness.clbench.miniature.systems.contract import Response
+from pytest_evalharness.clbench.miniature.tasks.contract import Observation, Outcome, Query
+
+
+def local_now() -> datetime:
+    """Now, on the machine's clock and without a zone: so it stands in traces, while manifests are in UTC."""
+    return datetime.now()  # noqa: DTZ005 - as upstream writes it
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replace a file by way of a neighbour, so that a reader never sees a part of it. Nothing is synced, as upstream."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(path.suffix + ".tmp")
+    beside.write_text(json.dumps(value))
+    os.replace(beside, path)  # noqa: PTH105
+
+
+class Recorder:
+    """Collects one pass.
+
+    Args:
+        head: `system`, `task`, `task_brief` and `schedule` of the trace.
+        phase: run or baseline.
+        run_group_id: of the whole `clbench run`.
+        run_index: the rollout; of a baseline instance its number.
+        live: where the snapshot goes, None for none.
+    """
+
+    def __init__(
+        self, head: dict[str, Any], phase: str, run_group_id: str, run_index: int | None, live: Path | None
+    ) -> None:
+        self.head, self.phase, self.group, self.run_index, self.live = (
+            head,
+            phase,
+            run_group_id,
+            run_index,
+            live,
+        )
+        self.started = local_now()
+        self.interactions: list[dict[str, Any]] = []
+        self.outcomes: list[dict[str, Any]] = []
+        self.events: list[dict[str, Any]] = []
+        self.latencies: list[float] = []
+
+    def interaction(
+        self, query: Query, response: Response, observation: Observation, *, seconds: float, done: bool
+    ) -> None:
+        """Add a turn, and rewrite the snapshot."""
+        events = [call.as_dict() for call in response.calls]
+        self.events += events
+        self.latencies.append(seconds)
+        summed = usage.summary(events)
+        nothing = usage.summary(())
+        self.interactions.append(
+            {
+                "step_number": len(self.interactions) + 1,
+                "timestamp": local_now().isoformat(),
+                "query": _query(query),
+                "response": {
+                    "action": response.action,
+                    "action_type": "structured",
+                    "metadata": {**response.said, "usage": summed},
+                },
+                "observation": _observation(observation),
+                "timing": {
+                    "response_latency_seconds": seconds,
+                    "response_latency_ms": round(1000 * seconds, 3),
+                },
+                "usage": {
+                    "respond": {**summed, "events": events},
+                    "observe": {**nothing, "events": []},
+                    "interaction": summed,
+                },
+                "done": done,
+            }
+        )
+        self.snapshot()
+
+    def add(self, outcomes: Sequence[Outcome]) -> None:
+        """Add outcomes, and rewrite the snapshot if there are any."""
+        self.outcomes += [one.as_dict() for one in outcomes]
+        if outcomes:
+            self.snapshot()
+
+    def snapshot(self) -> None:
+        """Rewrite the live file, if there is one."""
+        if self.live is not None:
+            write_json(self.live, self.payload("running", None))
+
+    def finish(self, status: str, extra: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The trace of an ended pass, also written as the last snapshot; memory and artifacts are in the trace only."""
+        rewards = [one["reward"] or 0.0 for one in self.outcomes]
+        score = sum(rewards) / len(rewards) if rewards else 0.0
+        result: dict[str, Any] = {
+            "score": score,
+            "metrics": {"blocked": True} if status == "blocked" else {},
+            "summary": f"{len(rewards)} instances, mean reward {score:.4f}",
+            "eval_metrics": {
+                "loss_curve": [],
+                "optimal_performance": 0.0,
+                "actual_performance": 0.0,
+                "extra": None,
+            },
+        }
+        trace = self.payload(status, result) | (extra or {})
+        if self.live is not None:
+            write_json(self.live, trace)
+        return trace
+
+    def payload(self, status: str, result: dict[str, Any] | None) -> dict[str, Any]:
+        """The trace as it is now."""
+        outcomes = [self._priced(one) for one in self.outcomes]
+        ended = local_now()
+        total = sum(self.latencies)
+        execution = {
+            "start_time": self.started.isoformat(),
+            "end_time": None if result is None else ended.isoformat(),
+            "total_interactions": len(self.interactions),
+            "wall_duration_seconds": round((ended - self.started).total_seconds(), 6),
+            "total_response_seconds": round(total, 6),
+            "avg_response_seconds": round(total / len(self.latencies), 6) if self.latencies else 0.0,
+            "max_response_seconds": round(max(self.latencies, default=0.0), 6),
+            "run_group_id": self.group,
+            "run_index": self.run_index,
+            "usage": {
+                "respond": usage.summary(self.events),
+                "observe": usage.summary(()),
+                "interaction": usage.summary(self.events),
+            },
+        }
+        return {
+            "status": status,
+            "phase": self.phase,
+            **self.head,
+            "execution": execution,
+            "artifacts": {},
+            "system_memory": None,
+            "system_artifacts": None,
+            "interactions": self.interactions,
+            "instance_outcomes": outcomes,
+            "result": None if result is None else {**result, "instance_outcomes": outcomes},
+        }
+
+    def _priced(self, outcome: dict[str, Any]) -> dict[str, Any]:
+        """An outcome with what its turns cost and took; one that took no turn says nothing of either, as upstream."""
+        mine = [one for one in self.interactions if one["query"]["instance_id"] == outcome["instance_id"]]
+        if not mine:
+            return dict(outcome)
+        cost = sum(one["usage"]["interaction"]["cost_usd"] for one in mine)
+        seconds = sum(one["timing"]["response_latency_seconds"] for one in mine)
+        return {**outcome, "cost_usd": round(cost, 10), "latency_seconds": round(seconds, 6)}
+
+
+def _query(query: Query) -> dict[str, Any]:
+    return {
+        "prompt": query.prompt,
+        "instance_id": query.instance_id,
+        "instance_index": query.instance_index,
+        "metadata": query.metadata,
+        "response_schema": query.schema,
+        "feedback": None if query.feedback is None else _observation(query.feedback),
+    }
+
+
+def _observation(told: Observation) -> dict[str, Any]:
+    return {"content": told.content, "instance_complete": told.instance_complete, "metadata": told.metadata}
