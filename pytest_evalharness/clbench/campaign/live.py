@@ -16,6 +16,7 @@ from pytest_evalharness.clbench.campaign.live_shapes import (
     LiveManifest,
     counted,
 )
+from pytest_evalharness.clbench.campaign.quarantine import Quarantined, quarantined
 from pytest_evalharness.clbench.campaign.snapshot import (
     FINISHED,
     LivePass,
@@ -53,12 +54,14 @@ class LiveReader:
         self._clock = clock or SystemClock()
         self.files = ChangedFiles(self._clock.now)
         self._passes: dict[tuple[str, int | None], LivePass] = {}
+        self._aside: dict[tuple[str, str, int | None], Quarantined] = {}
 
     def read(self) -> Snapshot:
         """The campaign as it is now. Never raises for what it finds: that is in the snapshot's problems."""
         held = self.files.read(self._folder / "manifest.json", _manifest)
         manifest = cast("CampaignManifest | None", held.value)
         problems = [] if held.problem is None else [("manifest.json", held.problem)]
+        self._aside = {one.key: one for one in quarantined(self._folder)}
         tasks = tuple(self._task(one, manifest) for one in self._listed(manifest))
         problems += [(task.task, task.problem) for task in tasks if task.problem]
         problems += [
@@ -76,7 +79,8 @@ class LiveReader:
     def _listed(self, manifest: CampaignManifest | None) -> list[CampaignTask]:
         """The manifest's tasks; without a manifest those of which an artifact is there."""
         if manifest is not None:
-            return list({one.task: one for one in manifest.tasks or ()}.values())
+            told = {one.task: one for one in manifest.tasks or ()}
+            return [one for name, one in told.items() if name and Path(name).name == name]
         found = {path.name.partition(".")[0] for path in self._folder.glob("tasks/*.json*")}
         return [CampaignTask(task) for task in BY_TASK if task in found]
 
@@ -111,6 +115,11 @@ class LiveReader:
 
     def _live(self, task: str, where: Path, index: int | None, label: str) -> LivePass:
         held = self.files.read(where / f"{label}.json", live_pass)
+        told = self._aside.get((task, where.name, index))
+        if told is not None and held.changed is None:
+            self._passes.pop((task, index), None)
+            state = PassState.QUARANTINED
+            return LivePass(task, index, where.name, state, "failed", cost=told.cost, problem=None)
         one = held.value or LivePass(task, index)
         one = replace(one, task=task, run_index=index, group=where.name, changed=held.changed)
         before = self._passes.get(one.key)

@@ -27,6 +27,8 @@ class PassState(StrEnum):
     """It ended, by itself or blocked by a provider, without all its instances."""
     INTERRUPTED = "interrupted"
     """Its program ended and the pass did not: memory is what is measured, so a rollout cannot be gone on with."""
+    QUARANTINED = "quarantined"
+    """It measured an outage and was moved aside."""
 
     @property
     def open(self) -> bool:
@@ -229,7 +231,7 @@ def settled(one: LivePass, expected: int | None, *, ended: bool) -> LivePass:
         ended: whether its task's program has ended.
     """
     one = one if one.expected else replace(one, expected=expected)
-    return replace(one, state=_state(one, ended=ended))
+    return one if one.state is PassState.QUARANTINED else replace(one, state=_state(one, ended=ended))
 
 
 def _state(one: LivePass, *, ended: bool) -> PassState:
