@@ -1,0 +1,452 @@
+"""A campaign that crashed, brought to the state in which `--missing-only` runs what is missing and nothing else.
+
+The benchmark copies results into the run directory only when every task has ended, so a `run-all` that is killed leaves paid
+results where neither it nor the leaderboard's scripts look. Whole results are published, complete rollouts of interrupted tasks
+are put together in artifacts that say so, and the manifest says of each task what is true.
+"""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import io
+import json
+import os
+import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from pytest_evalharness.base.clock import Clock, iso
+from pytest_evalharness.clbench.artifact import Unreadable, decoded, unpacked
+from pytest_evalharness.clbench.campaign.ended_folder import (
+    MANIFEST,
+    METADATA,
+    TOGETHER,
+    EndedFolder,
+    open_folder,
+)
+from pytest_evalharness.clbench.campaign.exchange import Exchange, alone, exchange
+from pytest_evalharness.clbench.campaign.rebuilding import (
+    MARK,
+    PARTIAL,
+    Setting,
+    artifact_writer,
+    headline,
+    summary,
+)
+from pytest_evalharness.clbench.campaign.remains import PassLeft
+from pytest_evalharness.clbench.campaign.rerun import Price
+from pytest_evalharness.clbench.campaign.salvage_plan import (
+    SET_ASIDE,
+    Head,
+    Source,
+    TaskLeft,
+    TaskState,
+    tasks_left,
+)
+from pytest_evalharness.errors import NotSalvaged, StillRunning
+
+OK, FAILED, RUNNING, PENDING = "ok", "failed", "running", "pending"
+ENDED, ENDED_SHORT = "completed", "completed_with_failures"
+_UNCHANGED = "the run directory is as it was"
+Alive = Callable[[EndedFolder], Sequence[str]]
+"""Tells which processes of a campaign are alive, a phrase each."""
+
+
+@dataclass(frozen=True)
+class Salvage:
+    """What was found, and what was done.
+
+    Attributes:
+        folder: the run directory.
+        name: the campaign's.
+        tasks: what is left of each task.
+        written: files of the run directory that are new, or would be.
+        aside: files that are only in the backup, or would be.
+        backup: the folder with what was replaced; None where nothing was.
+        dry_run: whether nothing was to be written.
+    """
+
+    folder: Path
+    name: str
+    tasks: tuple[TaskLeft, ...]
+    written: tuple[str, ...]
+    aside: tuple[str, ...]
+    backup: Path | None
+    dry_run: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing has to be run again."""
+        return all(one.state.stays for one in self.tasks)
+
+    @property
+    def to_run(self) -> tuple[TaskLeft, ...]:
+        """The tasks that `--missing-only` will run."""
+        return tuple(one for one in self.tasks if not one.state.stays)
+
+    @property
+    def written_off(self) -> tuple[tuple[str, PassLeft], ...]:
+        """Interrupted rollouts with their task: they are in no mean, and are not continued."""
+        return tuple((one.task, lost) for one in self.tasks for lost in one.written_off)
+
+    @property
+    def cost(self) -> tuple[float | None, bool]:
+        """Dollars that running what is missing will cost as far as known, and whether that is all of it."""
+        told = [one.rerun for one in self.to_run if one.rerun is not None]
+        known = [one.cost for one in told if one.cost is not None]
+        whole = len(known) == len(self.to_run) and all(one.whole_cost for one in told)
+        return (sum(known) if known or not self.to_run else None), whole
+
+
+def salvage(
+    where: Path,
+    *,
+    clock: Clock,
+    alive: Alive,
+    root: Path | None = None,
+    again: Collection[str] = (),
+    prices: Mapping[str, Price] | None = None,
+    dry_run: bool = False,
+) -> Salvage:
+    """Salvage a campaign. Doing it twice changes nothing the second time.
+
+    Args:
+        where: its run directory.
+        clock: tells when.
+        alive: tells which of its processes are alive.
+        root: the checkout's root; worked out from the manifest when left out.
+        again: tasks to run again, whatever they hold: what is published of them goes into the backup.
+        prices: what tasks cost elsewhere.
+        dry_run: say what would be done, and write nothing.
+
+    Raises:
+        NothingToSalvage: the folder is no campaign's.
+        StillRunning: something of it is alive.
+        NotSalvaged: it could not be written; the folder is as it was.
+    """
+    folder = open_folder(where, root)
+    _require_dead(folder, alive)
+    if dry_run:
+        tasks = tasks_left(folder, again=again, prices=prices)
+        told = _exchange(folder, tasks, clock.now())
+        return _said(folder, tasks, told, None, dry_run=True)
+    try:
+        with alone(folder.folder):
+            # Somebody may have salvaged it since it was opened.
+            folder = open_folder(where, root)
+            tasks = tasks_left(folder, again=again, prices=prices)
+            told = _exchange(folder, tasks, clock.now())
+            stamps = _stamps(folder, tasks)
+            backup = exchange(folder.folder, told, lambda: _require_still(folder, tasks, stamps, alive))
+    except (OSError, Unreadable) as problem:
+        why = (problem.strerror if isinstance(problem, OSError) else None) or str(problem)
+        raise NotSalvaged(
+            f"{folder.folder} was not salvaged: {why}",
+            not_done=_UNCHANGED,
+            next_step="make room or end what writes there, then the same command again",
+        ) from None
+    return _said(folder, tasks, told, backup, dry_run=False)
+
+
+def prepare_missing_only(
+    where: Path,
+    *,
+    clock: Clock,
+    alive: Alive,
+    root: Path | None = None,
+    prices: Mapping[str, Price] | None = None,
+) -> Salvage:
+    """Make `run-all --missing-only` safe: call it before every resume.
+
+    After it, every task that the benchmark would pass over has an artifact that can be read and measures something, every task
+    whose results are whole is passed over, and what a resume will replace is either in its archive or in our backup.
+
+    Raises:
+        NothingToSalvage: the folder is no campaign's.
+        StillRunning: something of it is alive.
+        NotSalvaged: it could not be written; the folder is as it was, and nothing should be resumed on it.
+    """
+    return salvage(where, clock=clock, alive=alive, root=root, prices=prices)
+
+
+def _require_dead(folder: EndedFolder, alive: Alive) -> None:
+    if told := list(alive(folder)):
+        raise StillRunning(
+            f"{folder.name} is still running: {'; '.join(told)}",
+            not_done=f"nothing was salvaged: {_UNCHANGED}",
+            next_step="let it end, or end it; then evalharness clbench salvage again",
+        )
+
+
+def _stamps(folder: EndedFolder, tasks: list[TaskLeft]) -> dict[Path, tuple[int, int, int] | None]:
+    files = [folder.folder / MANIFEST, *(path for one in tasks for path in one.files)]
+    return {path: _stamp(path) for path in files}
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        told = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return told.st_ino, told.st_mtime_ns, told.st_size
+
+
+def _require_still(
+    folder: EndedFolder,
+    tasks: list[TaskLeft],
+    before: dict[Path, tuple[int, int, int] | None],
+    alive: Alive,
+) -> None:
+    """Stop where the campaign has come to life while its leftovers were read."""
+    _require_dead(folder, alive)
+    changed = [path for path, stamp in _stamps(folder, tasks).items() if stamp != before.get(path)]
+    if changed:
+        raise Unreadable(
+            f"{folder.relative(changed[0])} changed while it was read: something still writes it"
+        )
+
+
+def _said(
+    folder: EndedFolder, tasks: list[TaskLeft], told: Exchange, backup: Path | None, *, dry_run: bool
+) -> Salvage:
+    return Salvage(
+        folder.folder, folder.name, tuple(tasks), tuple(told.written), tuple(told.aside), backup, dry_run
+    )
+
+
+def _exchange(folder: EndedFolder, tasks: list[TaskLeft], now: float) -> Exchange:
+    """Everything that has to change, the manifest last: until it is there, the benchmark believes the old one."""
+    told = Exchange()
+    for one in tasks:
+        place = f"tasks/{one.task}.json.gz"
+        if one.aside is not None and folder.folder / place != one.aside[0]:
+            told.aside.append(one.aside[0].relative_to(folder.folder).as_posix())
+        elif one.aside is not None and one.source is Source.NONE:
+            told.aside.append(place)
+        if one.source in {Source.COPIED, Source.REBUILT}:
+            told.written[place] = _writer(folder, one)
+    manifest = _mended(folder, tasks, now)
+    complete = bool(tasks) and all(one.state.stays for one in tasks)
+    if complete and (told or not _finished(folder)):
+        writers = {one.task: told.written.get(f"tasks/{one.task}.json.gz") for one in tasks}
+        manifest["task_artifacts"] = None
+        manifest["task_artifacts_path"] = folder.relative(folder.folder / TOGETHER)
+        told.written[TOGETHER] = _together(tasks, writers)
+        told.written[METADATA] = _plain(_metadata(folder, manifest, now))
+    if manifest != folder.manifest:
+        told.written[MANIFEST] = _plain(manifest)
+    return told
+
+
+def _writer(folder: EndedFolder, left: TaskLeft) -> Callable[[BinaryIO], None]:
+    if left.source is Source.COPIED:
+        assert left.artifact is not None
+        return _copier(left.artifact)
+    return artifact_writer(
+        left.task,
+        left.baseline,
+        left.kept,
+        _setting(folder, left),
+        _mark(folder, left),
+        status=_status(left),
+    )
+
+
+def _copier(source: Path) -> Callable[[BinaryIO], None]:
+    """What copies the benchmark's own artifact, byte for byte where it is packed."""
+
+    def write(file: BinaryIO) -> None:
+        if source.suffix == ".gz":
+            with source.open("rb") as original:
+                shutil.copyfileobj(original, file)
+            return
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+            packed.write(msgspec.json.format(unpacked(source), indent=-1))
+
+    return write
+
+
+def _status(left: TaskLeft) -> str:
+    """Of an artifact that is put together, in the benchmark's words where it has them."""
+    if left.state is TaskState.PARTIAL:
+        return PARTIAL
+    return ENDED if left.state is TaskState.WHOLE else "completed_with_gaps"
+
+
+def _setting(folder: EndedFolder, left: TaskLeft) -> Setting:
+    defaults = folder.defaults(left.task)
+    workers, mode = defaults.get("max_workers"), defaults.get("mode")
+    return Setting(
+        folder.schedule(),
+        workers if isinstance(workers, int) else 0,
+        mode if isinstance(mode, str) else "permute",
+        left.head,
+    )
+
+
+def _mark(folder: EndedFolder, left: TaskLeft) -> dict[str, Any]:
+    """What an artifact says of how it was put together; without any time, so that it can be made again."""
+    passes = (*left.kept, *([left.baseline] if left.baseline else []))
+    return {
+        "by": "pytest-evalharness",
+        "state": str(left.state),
+        "groups": sorted({one.group for one in passes}),
+        "rollouts_expected": left.rollouts,
+        "rollouts_complete": list(left.complete),
+        "sources": [folder.relative(one.path) for one in passes if one.path],
+        "written_off": _losses(left),
+    }
+
+
+def _losses(left: TaskLeft) -> list[dict[str, Any]]:
+    return [
+        {
+            "run_index": one.run_index,
+            "run_group": one.group,
+            "instances": one.instances,
+            "expected": one.expected,
+            "cost_usd": one.cost,
+            "why": one.why,
+        }
+        for one in left.written_off
+    ]
+
+
+def _mended(folder: EndedFolder, tasks: list[TaskLeft], now: float) -> dict[str, Any]:
+    """The manifest as it should be."""
+    made = copy.deepcopy(dict(folder.manifest))
+    by_task = {one.task: one for one in tasks}
+    last = {id(entry): entry for entry in EndedFolder(folder.folder, folder.root, made).entries.values()}
+    for entry in last.values():
+        _mend(folder, entry, by_task[entry["task"]])
+    if gone := {one.task: list(one.set_aside) for one in tasks if one.set_aside}:
+        named = made.setdefault(MARK, {}).setdefault(SET_ASIDE, {})
+        named |= {task: sorted({*named.get(task, ()), *groups}) for task, groups in gone.items()}
+    if made.get("status") == RUNNING or made != folder.manifest:
+        short = any(entry.get("status") != OK for entry in last.values())
+        made["status"] = ENDED_SHORT if short else ENDED
+        if not made.get("finished_at"):
+            made["finished_at"] = iso(now)
+    return made
+
+
+def _mend(folder: EndedFolder, entry: dict[str, Any], left: TaskLeft) -> None:
+    """One line of the manifest: `ok` exactly where the benchmark may pass the task over."""
+    published = folder.relative(folder.folder / "tasks" / f"{left.task}.json.gz")
+    if left.state.stays:
+        entry["status"] = OK
+        if left.source is not Source.PUBLISHED or not entry.get("summary_path"):
+            entry["summary_path"] = entry["final_artifact_path"] = published
+        if left.source is Source.COPIED and left.artifact is not None:
+            entry["raw_summary_path"] = folder.relative(left.artifact)
+        if not any(one is not None for one in (entry.get("headline") or {}).values()):
+            entry["headline"] = headline(_summary(folder, left))
+        if left.source is Source.REBUILT:
+            entry[MARK] = {"state": str(left.state), "rollouts_complete": list(left.complete)}
+        return
+    if left.state is TaskState.NOT_BEGUN and entry.get("status") == PENDING:
+        return
+    entry["status"] = FAILED
+    entry["summary_path"] = None
+    entry[MARK] = {
+        "state": str(left.state),
+        "rollouts_complete": list(left.complete),
+        "written_off": _losses(left),
+    }
+
+
+def _summary(folder: EndedFolder, left: TaskLeft) -> dict[str, Any]:
+    if left.artifact is not None:
+        return decoded(unpacked(left.artifact), Head).summary or {}
+    return summary(left.task, left.baseline, left.kept, _setting(folder, left), status=_status(left))
+
+
+def _finished(folder: EndedFolder) -> bool:
+    """Whether what run-all writes at its very end is there."""
+    try:
+        metadata = json.loads(unpacked(folder.folder / METADATA))
+        unpacked(folder.folder / TOGETHER)
+    except (Unreadable, ValueError):
+        return False
+    return isinstance(metadata, dict) and metadata.get("status") == ENDED
+
+
+def _together(
+    tasks: list[TaskLeft], writers: Mapping[str, Callable[[BinaryIO], None] | None]
+) -> Callable[[BinaryIO], None]:
+    """What writes all artifacts in one file, one at a time in memory."""
+
+    def write(file: BinaryIO) -> None:
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+            for at, one in enumerate(tasks):
+                packed.write(b"," if at else b"{")
+                packed.write(msgspec.json.encode(one.task) + b":")
+                packed.write(_plain_artifact(one, writers[one.task]))
+            packed.write(b"}")
+
+    return write
+
+
+def _plain_artifact(left: TaskLeft, writer: Callable[[BinaryIO], None] | None) -> bytes:
+    if left.artifact is not None:
+        return msgspec.json.format(unpacked(left.artifact), indent=-1)
+    assert writer is not None
+    held = io.BytesIO()
+    writer(held)
+    return gzip.decompress(held.getvalue())
+
+
+def _metadata(folder: EndedFolder, manifest: dict[str, Any], now: float) -> dict[str, Any]:
+    """What run-all writes at its very end, for a campaign of which nothing is missing."""
+    entries = EndedFolder(folder.folder, folder.root, manifest).entries
+    batch = str(manifest.get("current_batch_id") or manifest.get("run_group_id") or "")
+    batches = [one for one in manifest.get("batches") or [] if isinstance(one, dict)]
+    if all(one.get("batch_id") != batch for one in batches):
+        ran = [task for task, entry in entries.items() if entry.get("batch_id") in {None, batch}]
+        batches.append(
+            {
+                "batch_id": batch,
+                "run_group_id": batch,
+                "mode": "missing_only" if batches else "initial",
+                "tasks_run": ran,
+                "tasks_passed": ran,
+                "tasks_failed": [],
+                "tasks_skipped": [],
+                "started_at": manifest.get("started_at"),
+                "finished_at": manifest.get("finished_at") or iso(now),
+                MARK: True,
+            }
+        )
+    manifest["batches"] = batches
+    return {
+        "run_name": folder.name,
+        "run_slug": manifest.get("run_slug") or folder.folder.name,
+        "run_group_id": manifest.get("run_group_id"),
+        "latest_batch_id": batch,
+        "system": folder.system,
+        "system_args": list(folder.arguments),
+        "tasks_requested": list(entries),
+        "tasks_run": list(entries),
+        "tasks_skipped": [],
+        "started_at": manifest.get("started_at"),
+        "finished_at": manifest.get("finished_at") or iso(now),
+        "status": ENDED,
+        "command_hint": "clbench run-all --name ... --system ...",
+        "manifest_path": folder.relative(folder.folder / MANIFEST),
+        "batches": batches,
+    }
+
+
+def _plain(value: Any) -> Callable[[BinaryIO], None]:
+    """What writes JSON as the benchmark does."""
+    raw = json.dumps(value, indent=2).encode() + b"\n"
+    return lambda file: _write(file, raw)
+
+
+def _write(file: BinaryIO, raw: bytes) -> None:
+    file.write(raw)
