@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from pytest_evalharness.clbench import trust
-from pytest_evalharness.clbench.domains import ALL, COHORT, REFERENCE_RUN, Domain
+from pytest_evalharness.clbench.domains import COHORT, REFERENCE_RUN, Domain, Family
 from pytest_evalharness.clbench.leaderboard import reference_of, standings
 from pytest_evalharness.clbench.run_folder import read_run
 
@@ -66,7 +66,7 @@ def publish(folder: Path, prompt: str, rng: random.Random) -> int:
     """A run directory; returns the bytes that its artifacts unpack to."""
     (folder / "tasks").mkdir(parents=True)
     size = 0
-    for domain in ALL:
+    for domain in Family.OFFICIAL.domains:
         told = {
             "kind": "viewer_artifact",
             "summary": {
@@ -108,7 +108,7 @@ def main() -> None:
             trust.checks(run)
         checked = (time.perf_counter() - began) / len(runs)
     said(
-        f"{len(found)} runs x {len(ALL)} tasks x {ROLLOUTS} rollouts and baselines, {size / 2**20:.0f} MiB unpacked",
+        f"{len(found)} runs x {len(Family.OFFICIAL.tasks)} tasks x {ROLLOUTS} rollouts and baselines, {size / 2**20:.0f} MiB unpacked",
         f"{scored:.2f} s",
     )
     said("  of it reading", f"{read:.2f} s")

@@ -370,6 +370,12 @@ class EngineUnavailable(Untrustworthy):
     code = "EVH422"
 
 
+class FamiliesMixed(Untrustworthy):
+    """A CL-Bench run, or a comparison of runs, puts tasks of the benchmark beside those of the embedded miniature."""
+
+    code = "EVH430"
+
+
 def by_code(code: str) -> type[EvalHarnessError]:
     """The class of a code, for errors that were stored; the root's branch `Untrustworthy` if unknown."""
     pending: list[type[EvalHarnessError]] = [EvalHarnessError]

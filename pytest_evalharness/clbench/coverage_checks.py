@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pytest_evalharness.clbench.checking import Check, State, judged, short
-from pytest_evalharness.clbench.domains import BY_TASK
+from pytest_evalharness.clbench.domains import BY_TASK, Family
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scoring import usable, whole_baseline
+
+_COUNTS = {Family.OFFICIAL: "six", Family.EMBEDDED: "four"}
 
 
 def files(run: PublishedRun) -> Check:
@@ -22,13 +24,15 @@ def files(run: PublishedRun) -> Check:
 
 
 def coverage(run: PublishedRun) -> Check:
-    """Whether all six tasks are there."""
-    missing = [short(task) for task in BY_TASK if task not in run.tasks]
+    """Whether all tasks of its family are there."""
+    every = run.family.tasks
+    count = _COUNTS[run.family]
+    missing = [short(task) for task in every if task not in run.tasks]
     return judged(
         "coverage",
-        "all six tasks, else the mean is over easier or harder ones",
+        f"all {count} tasks, else the mean is over easier or harder ones",
         [f"missing: {', '.join(missing)}"] if missing else [],
-        "six of six tasks",
+        f"{count} of {count} tasks",
         "run the missing tasks; without them the run has no rank",
         bad=State.INCOMPLETE,
     )

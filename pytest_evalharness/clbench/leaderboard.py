@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_evalharness.clbench.domains import BY_TASK, REFERENCE_RUN
+from pytest_evalharness.clbench.domains import REFERENCE_RUN, Family
 from pytest_evalharness.clbench.run_folder import PublishedRun, read_run
 from pytest_evalharness.clbench.scales import Scale
 from pytest_evalharness.clbench.scoring import RunScore, score_run
-from pytest_evalharness.errors import ReferenceMissing
+from pytest_evalharness.errors import FamiliesMixed, ReferenceMissing
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,16 @@ def standings(
     """The runs' scores, best first; those without a rank last.
 
     Raises:
+        FamiliesMixed: some ran the benchmark's tasks and some the embedded miniature's.
         EvalHarnessError: as `score_run`, of the first run that cannot be scored.
     """
+    if len({one.family for one in (*runs, reference)}) > 1:
+        told = ", ".join(f"{one.name} ({one.family})" for one in (*runs, reference))
+        raise FamiliesMixed(
+            f"runs of different tasks cannot stand beside one another: {told}",
+            not_done="nothing was scored",
+            next_step="score the runs of the embedded miniature by themselves",
+        )
     scores = [score_run(run, reference, scale) for run in runs]
     ordered = sorted(scores, key=lambda one: -_value(one))
     why = {id(one): _no_rank(one, len(scores)) for one in ordered}
@@ -51,7 +59,7 @@ def _value(score: RunScore) -> float:
 
 def _no_rank(score: RunScore, runs: int) -> str:
     if not score.complete:
-        return f"a rank takes all {len(BY_TASK)} tasks, and it has {len(score.tasks)}"
+        return f"a rank takes all {len(score.family.tasks)} tasks, and it has {len(score.tasks)}"
     if score.readings[score.scale].mixed:
         return f"the scale {score.scale} adds up cohort rewards of different units"
     return "" if runs > 1 else "a rank takes other runs beside it"
@@ -69,11 +77,18 @@ def reference_of(runs: Sequence[PublishedRun], told: str | Path | None) -> Publi
     for run in runs:
         if run.is_reference:
             return run
-    for run in runs:
+    official = [run for run in runs if run.family is Family.OFFICIAL]
+    for run in official:
         beside = run.folder.resolve().parent / REFERENCE_RUN
         if beside.is_dir():
             return read_run(beside)
     names = ", ".join(run.name for run in runs)
+    if not official:
+        raise ReferenceMissing(
+            f"{names}: rewards are normalised by the baselines of another run, and the embedded miniature has none of its own",
+            not_done="nothing was scored; no run was normalised by its own baseline, which would make its reward its gain",
+            next_step="add --reference final_results/runs/NAME, a run of the embedded miniature by another system",
+        )
     raise ReferenceMissing(
         f"{names}: rewards are normalised by the baselines of {REFERENCE_RUN}, which is neither named nor beside the run",
         not_done="nothing was scored; no run was normalised by its own baseline, which would make its reward its gain",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pytest_evalharness.clbench.artifact import Pass, TaskArtifact
-from pytest_evalharness.clbench.domains import BY_TASK, POKER, Domain
+from pytest_evalharness.clbench.domains import BY_TASK, Domain
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale, rewards
 from pytest_evalharness.clbench.shapes import Outcome
@@ -75,9 +75,9 @@ def flags(run: PublishedRun) -> list[Flag]:
 
 
 def auto_resolved(task: str, one: Pass, outcome: Outcome) -> bool:
-    """Whether a poker hand ended before the system's turn, which costs nothing and is no fault."""
+    """Whether an instance, a poker hand say, was over before the system's turn, which costs nothing and is no fault."""
     return (
-        task == POKER
+        BY_TASK[task].auto_resolves
         and not outcome.cost_usd
         and (outcome.reward or 0.0) > 0.0
         and (one.turns is None or outcome.instance_id not in one.turns)

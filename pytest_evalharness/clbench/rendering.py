@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.clbench.checking import Check
-from pytest_evalharness.clbench.domains import BY_TASK, REFERENCE_RUN
+from pytest_evalharness.clbench.domains import BY_TASK, REFERENCE_RUN, Family
 from pytest_evalharness.clbench.estimates import Composite, Estimate
 from pytest_evalharness.clbench.leaderboard import Standing
 from pytest_evalharness.clbench.scales import Scale
@@ -30,9 +30,16 @@ def scores(standings: Iterable[Standing], reference: str) -> Iterator[str]:
         if at:
             yield ""
         yield from _opened(one)
-    if reference != REFERENCE_RUN:
+    if any(one.score.family is Family.EMBEDDED for one in ordered):
+        yield ""
+        yield "embedded miniature: invented tasks, whose scores say nothing about a system elsewhere"
+    elif reference != REFERENCE_RUN:
         yield ""
         yield f"the leaderboard normalises by {REFERENCE_RUN}: these numbers are not comparable with its own"
+
+
+def _family(family: Family) -> str:
+    return "" if family is Family.OFFICIAL else f" ({family})"
 
 
 def _table(ordered: list[Standing]) -> Iterator[str]:
@@ -51,8 +58,11 @@ def _opened(standing: Standing) -> Iterator[str]:
     score = standing.score
     told = score.normalized_reward
     place = f"rank {standing.rank}" if standing.rank else f"no rank: {standing.no_rank}"
-    yield f"{printable(score.run)}: normalised reward {_mean(told)} over {len(score.tasks)} of {len(BY_TASK)} tasks, {place}"
-    yield f"  normalised by the baselines of {printable(score.reference)}; cohort rewards: {_NAMES[score.scale].split('  ')[-1].strip()}"
+    family, every = _family(score.family), len(score.family.tasks)
+    yield f"{printable(score.run)}{family}: normalised reward {_mean(told)} over {len(score.tasks)} of {every} tasks, {place}"
+    by = f"  normalised by the baselines of {printable(score.reference)}"
+    official = score.family is Family.OFFICIAL
+    yield f"{by}; cohort rewards: {_NAMES[score.scale].split('  ')[-1].strip()}" if official else by
     if told is not None:
         yield f"  95 % interval: z {_interval(told.z)} (as it is published), t {_interval(told.t)}"
     gain = score.normalized_gain
@@ -116,9 +126,11 @@ def _left_out(score: RunScore) -> Iterator[str]:
         yield f"  without the flagged rollouts it would be {_mean(score.without_flagged)}, which is not the score"
 
 
-def report(name: str, checks: Iterable[Check], items: Iterable[Item]) -> Iterator[str]:
+def report(
+    name: str, checks: Iterable[Check], items: Iterable[Item], family: Family = Family.OFFICIAL
+) -> Iterator[str]:
     """A trust report, then what a submission has and lacks."""
-    yield f"{printable(name)}: trust report"
+    yield f"{printable(name)}{_family(family)}: trust report"
     for one in checks:
         yield f"  {one.state:<10} {one.name}: {printable(one.seen, 400)}"
         if one.mend:
@@ -128,8 +140,9 @@ def report(name: str, checks: Iterable[Check], items: Iterable[Item]) -> Iterato
     yield "submission"
     for item in items:
         yield f"  {'verified' if item.verified else 'missing':<10} {item.name}: {printable(item.words)}"
-    yield ""
-    yield from (f"registration: {line}" for line in REGISTRATION)
+    if family is Family.OFFICIAL:
+        yield ""
+        yield from (f"registration: {line}" for line in REGISTRATION)
 
 
 def _mean(told: Composite | None) -> str:

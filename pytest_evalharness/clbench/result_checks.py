@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from pytest_evalharness.clbench.artifact import TaskArtifact
 from pytest_evalharness.clbench.checking import Check, State, every_pass, judged, short
-from pytest_evalharness.clbench.domains import BY_TASK, CLOSE, COHORT, DATABASE, POKER
+from pytest_evalharness.clbench.domains import BY_TASK, CLOSE, COHORT, DATABASE, Family
 from pytest_evalharness.clbench.orders import orders
 from pytest_evalharness.clbench.poisoning import Doubt, auto_resolved, flags, is_priced, passes
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale, Unit, divergences, regret_of, reward, rewards, units
 from pytest_evalharness.clbench.shapes import Outcome
 
+_BEFORE = {Family.OFFICIAL: "poker hands", Family.EMBEDDED: "rounds of the duel"}
+"""What may be over before the system's turn."""
+
 
 def one_scale(run: PublishedRun) -> Check:
     """Whether cohort studies are in one unit that is told."""
     name, needed = "one scale", "every reward of cohort studies in one unit that the data tell"
+    if run.family is Family.EMBEDDED:
+        return Check(name, State.OK, "no task of the embedded miniature has more than one", needed)
     artifact = run.tasks.get(COHORT)
     if artifact is None:
         return Check(name, State.UNKNOWN, "no cohort studies", needed, "run cohort_studies")
@@ -122,10 +127,12 @@ def nothing_poisoned(run: PublishedRun) -> Check:
     hands = [
         str(sum(auto_resolved(artifact.task, one, outcome) for outcome in one.outcomes))
         for artifact, one in every_pass(run)
-        if artifact.task == POKER
+        if BY_TASK[artifact.task].auto_resolves
     ]
     beside = (
-        f"; poker hands that ended before the system's turn, by pass: {', '.join(hands)}" if hands else ""
+        f"; {_BEFORE[run.family]} that ended before the system's turn, by pass: {', '.join(hands)}"
+        if hands
+        else ""
     )
     return judged(
         name,

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from pytest_evalharness.clbench.artifact import TaskArtifact, Unreadable, artifact_of, decoded, unpacked
-from pytest_evalharness.clbench.domains import BY_TASK, REFERENCE_RUN
+from pytest_evalharness.clbench.domains import BY_TASK, Family, families
 from pytest_evalharness.clbench.shapes import Manifest
-from pytest_evalharness.errors import RunUnreadable
+from pytest_evalharness.errors import FamiliesMixed, RunUnreadable
 
 _ENDINGS = (".json.gz", ".json")
 _TOGETHER = "task_artifacts.json.gz"
@@ -47,7 +47,12 @@ class PublishedRun:
     @property
     def is_reference(self) -> bool:
         """Whether it is the leaderboard's own reference."""
-        return self.name == REFERENCE_RUN
+        return self.name == self.family.reference_run
+
+    @property
+    def family(self) -> Family:
+        """Whose tasks it ran; the benchmark's own where nothing tells."""
+        return next(iter(_families(self)), Family.OFFICIAL)
 
     def require_readable(self) -> None:
         """Refuse a run of which a part cannot be read: what is left would be another run.
@@ -69,14 +74,28 @@ def read_run(folder: str | Path) -> PublishedRun:
 
     Raises:
         RunUnreadable: it is no folder, or holds nothing that the benchmark publishes.
+        FamiliesMixed: it holds tasks of the benchmark beside those of the embedded miniature.
     """
     where = Path(folder)
     try:
         if not where.is_dir():
             raise _no_run(where, "there is no such folder")
-        return _read_folder(where)
+        run = _read_folder(where)
     except OSError as problem:
         raise _no_run(where, problem.strerror or str(problem)) from None
+    if len(_families(run)) > 1:
+        raise FamiliesMixed(
+            f"{where} holds tasks of the benchmark and of the embedded miniature in one run",
+            not_done=f"{_NOTHING}: no mean over both means anything",
+            next_step="run each in a checkout of its own, under another name",
+        )
+    return run
+
+
+def _families(run: PublishedRun) -> frozenset[Family]:
+    """Of what it holds, or of what it was to hold."""
+    named = [one.task for one in (run.manifest.tasks if run.manifest else None) or ()]
+    return families(run.tasks) or families(named)
 
 
 def _read_folder(where: Path) -> PublishedRun:

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pytest_evalharness.clbench.artifact import Pass, TaskArtifact
-from pytest_evalharness.clbench.domains import BY_TASK, COHORT
+from pytest_evalharness.clbench.domains import BY_TASK, COHORT, Family
 from pytest_evalharness.clbench.estimates import Composite, Estimate, composite, estimate
 from pytest_evalharness.clbench.poisoning import Flag, flags
 from pytest_evalharness.clbench.run_folder import PublishedRun
@@ -104,10 +104,11 @@ class RunScore:
 
     Attributes:
         run: its name.
+        family: whose tasks it ran.
         reference: the name of the run whose baseline normalises it.
         scale: the one that `tasks` and the composites are in.
         tasks: by task, those with a complete rollout.
-        missing: tasks of the benchmark that have none.
+        missing: tasks of the family that have none.
         readings: every scale beside the others.
         seeds: composites of single seeds, where every scored task has that rollout.
         flags: doubts about passes.
@@ -117,6 +118,7 @@ class RunScore:
     """
 
     run: str
+    family: Family
     reference: str
     scale: Scale
     tasks: dict[str, TaskScore]
@@ -132,8 +134,9 @@ class RunScore:
 
     @property
     def complete(self) -> bool:
-        """Whether all six tasks have a value: only then does a rank mean anything."""
-        return self.normalized_reward is not None and self.normalized_reward.tasks == len(BY_TASK)
+        """Whether all tasks of the family have a value: only then does a rank mean anything."""
+        told = self.normalized_reward
+        return told is not None and told.tasks == len(self.family.tasks)
 
     @property
     def clean(self) -> bool:
@@ -179,10 +182,11 @@ def score_run(run: PublishedRun, reference: PublishedRun, scale: Scale = Scale.B
     tasks = by_scale[scale]
     return RunScore(
         run.name,
+        run.family,
         reference.name,
         scale,
         tasks,
-        tuple(task for task in BY_TASK if task not in tasks),
+        tuple(task for task in run.family.tasks if task not in tasks),
         readings[scale].normalized_reward,
         readings[scale].normalized_gain,
         readings,

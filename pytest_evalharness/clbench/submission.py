@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_evalharness.clbench.checking import State
-from pytest_evalharness.clbench.domains import BY_TASK, FULL_ROLLOUTS, REFERENCE_RUN
+from pytest_evalharness.clbench.domains import BY_TASK, FULL_ROLLOUTS, REFERENCE_RUN, Family
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.trust import checks, full_rollouts
 
@@ -33,7 +33,14 @@ class Item:
 
 
 def items(run: PublishedRun) -> list[Item]:
-    """The whole list, in the order of the submission page."""
+    """The whole list, in the order of the submission page; a run of the embedded miniature has one item only."""
+    if run.family is Family.EMBEDDED:
+        return [
+            Item(
+                "the benchmark's tasks",
+                "a run of the embedded miniature cannot be submitted: its tasks are invented",
+            )
+        ]
     return list(_items(run))
 
 
@@ -46,7 +53,7 @@ def _items(run: PublishedRun) -> Iterator[Item]:
     enough = min(counts.values()) >= FULL_ROLLOUTS
     yield Item(f"{FULL_ROLLOUTS} complete rollouts", f"complete: {shown}", verified=enough)
     baselines = by_name["baselines"]
-    whole = baselines.state is State.OK and len(run.tasks) == len(BY_TASK)
+    whole = baselines.state is State.OK and len(run.tasks) == len(run.family.tasks)
     yield Item("stateless baseline", baselines.seen, verified=whole)
     yield _layout(run)
     system = (run.manifest.system if run.manifest else None) or _common(
@@ -75,7 +82,7 @@ def _layout(run: PublishedRun) -> Item:
         for name, there in (("manifest.json", run.manifest), ("metadata.json", run.metadata))
         if there is None
     ]
-    missing += [f"tasks/{task}.json.gz" for task in BY_TASK if task not in run.separate]
+    missing += [f"tasks/{task}.json.gz" for task in run.family.tasks if task not in run.separate]
     words = f"missing {', '.join(missing)}" if missing else "manifest, metadata and six task files"
     return Item("files in final_results", words, verified=not missing)
 

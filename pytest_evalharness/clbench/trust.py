@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from pytest_evalharness.clbench import coverage_checks, result_checks
 from pytest_evalharness.clbench.checking import Check
-from pytest_evalharness.clbench.domains import BY_TASK
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scoring import usable
 
@@ -35,5 +34,5 @@ def checks(run: PublishedRun) -> list[Check]:
 
 
 def full_rollouts(run: PublishedRun) -> dict[str, int]:
-    """Complete rollouts by task, of all six."""
-    return {task: len(usable(run.tasks[task])[0]) if task in run.tasks else 0 for task in BY_TASK}
+    """Complete rollouts by task, of all tasks of its family."""
+    return {task: len(usable(run.tasks[task])[0]) if task in run.tasks else 0 for task in run.family.tasks}

@@ -87,9 +87,9 @@ def run_check(parsed: argparse.Namespace) -> int:
     run = read_run(parsed.rundir)
     checks, items = trust.checks(run), submission.items(run)
     if parsed.json:
-        _print_json({"run": run.name, "checks": checks, "submission": items})
+        _print_json({"run": run.name, "family": run.family, "checks": checks, "submission": items})
     else:
-        for line in rendering.report(run.name, checks, items):
+        for line in rendering.report(run.name, checks, items, run.family):
             print(line)
     states = {one.state for one in checks}
     if State.FAILED in states:

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_evalharness.clbench.domains import BY_TASK
+from pytest_evalharness.clbench.domains import Family
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "clbench" / "reference_sums.json"
-SHORT = {domain.short: task for task, domain in BY_TASK.items()}
+SHORT = {domain.short: domain.task for domain in Family.OFFICIAL.domains}
 
 
 def outcome(name, reward, **more):
@@ -129,7 +129,7 @@ def published(tmp_path_factory):
 
 def _rebuilt(sums, name):
     found = {}
-    for task in BY_TASK:
+    for task in Family.OFFICIAL.tasks:
         if task == SHORT["cohort"]:
             scales = [
                 sums[f"{task}/{scale}"][name]
