@@ -81,7 +81,7 @@ class Forecast:
         expected: of all passes; None where that of one is not known.
         cost: dollars so far.
         projected: dollars in the end, of the domains that can be told.
-        seconds_left: until the last of these is through.
+        seconds_left: until the last of these is through; None where nothing of any can be told.
         untold: domains of which nothing tells their time or money yet: both sums are too small by theirs.
     """
 
@@ -90,7 +90,7 @@ class Forecast:
     expected: int | None
     cost: float
     projected: float
-    seconds_left: float
+    seconds_left: float | None
     untold: tuple[str, ...]
 
     @property
@@ -123,7 +123,7 @@ def forecast(snapshot: Snapshot, prices: Mapping[str, float] | None = None) -> F
         snapshot: how it is.
         prices: dollars of a whole rollout by task, where no rollout of it tells any; from the plan.
     """
-    tasks = tuple(_task(one, (prices or {}).get(one.task)) for one in snapshot.tasks)
+    tasks = tuple(_task(snapshot, one, (prices or {}).get(one.task)) for one in snapshot.tasks)
     expected = [one.live.expected for one in tasks]
     known = [count for count in expected if count is not None]
     untold = [one.live.task for one in tasks if one.seconds_left is None or one.projected is None]
@@ -133,7 +133,7 @@ def forecast(snapshot: Snapshot, prices: Mapping[str, float] | None = None) -> F
         sum(known) if len(known) == len(expected) else None,
         math.fsum(one.cost for one in tasks),
         math.fsum(one.cost if one.projected is None else one.projected for one in tasks),
-        max((one.seconds_left for one in tasks if one.seconds_left is not None), default=0.0),
+        max((one.seconds_left for one in tasks if one.seconds_left is not None), default=None),
         tuple(untold),
     )
 
@@ -158,14 +158,15 @@ def least_complete_first(
     )
 
 
-def pass_forecast(one: LivePass, kin: Pace | None = None) -> PassForecast:
+def pass_forecast(one: LivePass, kin: Pace | None = None, *, silent: float = 0.0) -> PassForecast:
     """A pass's future.
 
     Args:
         one: the pass.
         kin: what an instance takes in passes like it, for one that has none yet.
+        silent: seconds since it was last written, if it runs: what it waits for takes time too.
     """
-    own, kin = _pace([one]), kin or Pace()
+    own, kin = _pace([one], silent), kin or Pace()
     seconds = kin.seconds if own.seconds is None else own.seconds
     dollars = kin.dollars if own.dollars is None else own.dollars
     left = one.left if one.state.open else 0
@@ -176,7 +177,7 @@ def pass_forecast(one: LivePass, kin: Pace | None = None) -> PassForecast:
     return PassForecast(one, per_hour, own.dollars, _times(left, seconds), projected)
 
 
-def _task(task: LiveTask, price: float | None) -> TaskForecast:
+def _task(snapshot: Snapshot, task: LiveTask, price: float | None) -> TaskForecast:
     rollouts, baselines = _pace(task.rollouts), _pace(one for one in task.passes if one.run_index is None)
     if rollouts.dollars is None and price is not None:
         size = next((one.expected for one in task.rollouts if one.expected), None)
@@ -184,7 +185,10 @@ def _task(task: LiveTask, price: float | None) -> TaskForecast:
     # An instance costs about the same in both kinds of pass, until one of its own kind tells better.
     baselines = Pace(baselines.seconds, rollouts.dollars if baselines.dollars is None else baselines.dollars)
     passes = tuple(
-        pass_forecast(one, baselines if one.run_index is None else rollouts) for one in task.passes
+        pass_forecast(
+            one, baselines if one.run_index is None else rollouts, silent=_silence(snapshot, task, one)
+        )
+        for one in task.passes
     )
     cost = math.fsum(one.cost or 0.0 for one in task.passes)
     running = [one.per_hour for one in passes if one.live.state is PassState.RUNNING and one.per_hour]
@@ -200,12 +204,19 @@ def _task(task: LiveTask, price: float | None) -> TaskForecast:
     )
 
 
-def _pace(passes: Iterable[LivePass]) -> Pace:
+def _silence(snapshot: Snapshot, task: LiveTask, one: LivePass) -> float:
+    going = snapshot.running and not task.ended and one.state is PassState.RUNNING
+    return (snapshot.age(one) or 0.0) if going else 0.0
+
+
+def _pace(passes: Iterable[LivePass], silent: float = 0.0) -> Pace:
     ones = [one for one in passes if one.done]
     timed = [one for one in ones if one.seconds]
     paid = [one for one in ones if one.cost is not None]
     seconds = (
-        math.fsum(one.seconds or 0.0 for one in timed) / sum(one.done for one in timed) if timed else None
+        (silent + math.fsum(one.seconds or 0.0 for one in timed)) / sum(one.done for one in timed)
+        if timed
+        else None
     )
     dollars = math.fsum(one.cost or 0.0 for one in paid) / sum(one.done for one in paid) if paid else None
     return Pace(seconds, dollars)

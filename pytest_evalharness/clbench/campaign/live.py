@@ -33,7 +33,7 @@ __all__ = ["LivePass", "LiveReader", "LiveTask", "PassState", "Snapshot", "merge
 _DEFAULT = "default"
 _SCHEDULE = ("--schedule", "--task.schedule")
 _ROLLOUTS = ("--runs", "-k")
-_PROGRAM = "run_benchmark.py"
+_PROGRAM, _RUNS = "run_benchmark.py", "final_results"
 
 
 class LiveReader:
@@ -142,10 +142,11 @@ class LiveReader:
 
 def checkout_of(run_folder: Path) -> Path | None:
     """The checkout that a run's folder lies in; None where it lies in none, as a published run's."""
-    for parent in run_folder.resolve().parents:
-        if (parent / "results").is_dir() and (
-            (parent / "src" / "tasks").is_dir() or (parent / _PROGRAM).is_file()
-        ):
+    folder = run_folder.resolve()
+    for parent in folder.parents:
+        marks = (parent / "src" / "tasks", parent / _PROGRAM, parent / _RUNS)
+        known = any(one.exists() and (one != marks[-1] or folder.is_relative_to(one)) for one in marks)
+        if known and (parent / "results").is_dir():
             return parent
     return None
 

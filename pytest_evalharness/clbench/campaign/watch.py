@@ -212,7 +212,8 @@ def _poisoned(task: LiveTask, limits: Limits, *, priced: bool) -> Iterator[Alarm
             worst = max(found, key=lambda streak: (streak.lasting, len(streak.instances)))
             lasts = worst.lasting and one.state is PassState.RUNNING
             text = f"{_where(task, one)}: {len(worst.instances)} instances in a row: {worst.words}"
-            text += "" if lasts else "; it went on, but what it remembers of them is in every later answer"
+            if not lasts and one.run_index is not None:
+                text += "; what it remembers of them is in every later answer"
             yield Alarm(
                 AlarmKind.POISONED, one.task, one.run_index, text, pause=lasts, instances=worst.instances
             )

@@ -1,0 +1,266 @@
+"""How a campaign stands, in lines for people; whatever names come from outside are made harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_evalharness.base.clock import span
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.clbench.campaign.forecast import (
+    Candidate,
+    Forecast,
+    TaskForecast,
+    forecast,
+    least_complete_first,
+)
+from pytest_evalharness.clbench.campaign.snapshot import LivePass, PassState, Snapshot
+from pytest_evalharness.clbench.campaign.watch import Alarm
+
+_HEAD = f"  {'task':<12}{'state':<9}{'instances':>12}{'per hour':>10}{'$/instance':>12}{'cost':>11}{'projected':>11}{'left':>13}"
+_MARKS = {
+    PassState.WAITING: "-",
+    PassState.SHORT: " short",
+    PassState.INTERRUPTED: " lost",
+    PassState.QUARANTINED: "quarantined",
+}
+_MOST_PROBLEMS = 5
+_SMALL = 0.1
+"""Dollars below which cents are too coarse."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A campaign with what is known of it beside its files.
+
+    Attributes:
+        snapshot: what its files say.
+        alarms: what is wrong now.
+        state: in the ledger, with who supervises it; empty where no ledger knows it.
+        paused: why each domain is paused, by task.
+        losses: instances lost, by class.
+        money: dollars that may still be spent; None where nobody said.
+        prices: dollars of a whole rollout by task, from the plan.
+        embedded: whether it runs the miniature.
+    """
+
+    snapshot: Snapshot
+    alarms: Sequence[Alarm] = ()
+    state: str = ""
+    paused: Mapping[str, str] = field(default_factory=dict)
+    losses: Mapping[str, int] = field(default_factory=dict)
+    money: float | None = None
+    prices: Mapping[str, float] = field(default_factory=dict)
+    embedded: bool = False
+
+    @property
+    def told(self) -> Forecast:
+        """How it will go on."""
+        return forecast(self.snapshot, self.prices)
+
+    @property
+    def short_of_money(self) -> float | None:
+        """Dollars that are missing; None where nobody said how many there are, or there are enough."""
+        missing = None if self.money is None else self.told.dollars_left - self.money
+        return missing if missing is not None and missing > 0.0 else None
+
+    @property
+    def troubled(self) -> bool:
+        """Whether somebody should look at it."""
+        lost = any(one.state in {PassState.SHORT, PassState.INTERRUPTED} for one in self.snapshot.passes())
+        failed = any(one.status == "failed" for one in self.snapshot.tasks)
+        return bool(
+            self.alarms or self.paused or self.short_of_money or self.snapshot.problems or lost or failed
+        )
+
+
+def lines(standing: Standing) -> Iterator[str]:
+    """All of it: a summary, a line and a line of passes for each domain, then what is wrong."""
+    told = standing.told
+    yield summary(standing, told)
+    if standing.embedded:
+        yield "  embedded miniature: invented domains, no result of the benchmark"
+    if standing.state:
+        yield f"  ledger: {printable(standing.state)}"
+    if told.tasks:
+        yield _HEAD
+    for one in told.tasks:
+        yield _task(one, paused=one.live.task in standing.paused)
+        yield f"    {_passes(one, standing.snapshot)}"
+    yield from _wrong(standing, told)
+
+
+def summary(standing: Standing, told: Forecast | None = None) -> str:
+    """How far it is, in a line."""
+    snapshot = standing.snapshot
+    told = told or standing.told
+    of = "" if told.expected is None else f" of {told.expected:,}"
+    parts = [f"{told.done:,}{of} instances", f"${told.cost:,.2f}"]
+    untold = len(told.untold)
+    if snapshot.running and told.tasks:
+        if told.projected > told.cost:
+            parts[-1] += f" of about ${told.projected:,.2f}"
+        if told.seconds_left:
+            parts.append(f"about {span(told.seconds_left)} left")
+        if untold:
+            parts.append(
+                f"not counting {untold} domain{'' if untold == 1 else 's'} of which nothing tells yet"
+            )
+    alarms = len(standing.alarms)
+    if alarms:
+        parts.append(f"{alarms} alarm{'' if alarms == 1 else 's'}")
+    state = printable(snapshot.status or "not begun", 40).replace("_", " ")
+    return f"{printable(snapshot.name, 60)}: {state}, {', '.join(parts)}"
+
+
+def alarm_line(alarm: Alarm) -> str:
+    """An alarm; one that asks for its domain to be paused says so."""
+    return f"  ALARM {alarm.kind}: {printable(alarm.text, 400)}{' [pause]' if alarm.pause else ''}"
+
+
+def _task(one: TaskForecast, *, paused: bool) -> str:
+    live = one.live
+    state = "paused" if paused else printable(live.status or "-", 8)
+    of = "?" if live.expected is None else str(live.expected)
+    return (
+        f"  {printable(live.short, 11):<12}{state:<9}{f'{live.done}/{of}':>12}{_number(one.per_hour):>10}"
+        f"{_dollars(one.per_instance):>12}{_dollars(one.cost):>11}{_dollars(one.projected):>11}{_left(one):>13}"
+    )
+
+
+def _left(one: TaskForecast) -> str:
+    if one.live.ended or not any(each.live.state.open for each in one.passes):
+        return "-"
+    return "unknown" if one.seconds_left is None else span(one.seconds_left)
+
+
+def _passes(one: TaskForecast, snapshot: Snapshot) -> str:
+    """Each pass: how far it is, how long ago anything came of those that run."""
+    told = []
+    for each in one.passes:
+        live = each.live
+        mark = _MARKS.get(live.state, "")
+        count = "" if live.state in {PassState.WAITING, PassState.QUARANTINED} else str(live.done)
+        age = snapshot.age(live) if live.state is PassState.RUNNING and not one.live.ended else None
+        told.append(f"{live.name} {count}{mark}{'' if age is None else f' ({span(age)} ago)'}")
+    return "; ".join(told) or "nothing yet"
+
+
+def _wrong(standing: Standing, told: Forecast) -> Iterator[str]:
+    yield from map(alarm_line, standing.alarms)
+    for task, why in standing.paused.items():
+        yield f"  paused: {printable(task, 40)}: {printable(why, 300)}"
+    for kind, count in standing.losses.items():
+        yield f"  lost: {count} instance{'' if count == 1 else 's'}, {printable(kind, 60)}"
+    problems = standing.snapshot.problems
+    for name, why in problems[:_MOST_PROBLEMS]:
+        yield f"  cannot be read: {printable(name, 80)}: {printable(why)}; its last sound content is told"
+    if len(problems) > _MOST_PROBLEMS:
+        yield f"  cannot be read: {len(problems) - _MOST_PROBLEMS} files more"
+    missing = standing.short_of_money
+    if missing is not None:
+        yield f"  money: ${standing.money:,.2f} for about ${told.dollars_left:,.2f}: ${missing:,.2f} are missing"
+        yield "  least complete first; a part of a rollout is worth nothing:"
+        for one in least_complete_first(standing.snapshot, standing.prices):
+            yield f"    {_candidate(one)}"
+
+
+def _candidate(one: Candidate) -> str:
+    live = one.live
+    saves = (
+        "nothing tells what ending it saves"
+        if one.saves is None
+        else f"ending it saves about ${one.saves:,.2f}"
+    )
+    return f"{printable(live.task, 40)}, {live.name}: {live.done} of {live.expected} instances, ${one.spent:,.2f} spent, {saves}"
+
+
+def as_json(standing: Standing) -> dict[str, object]:
+    """The same as data. Texts are as they came: whoever prints them makes them harmless."""
+    told = standing.told
+    snapshot = standing.snapshot
+    return {
+        "name": snapshot.name,
+        "status": snapshot.status,
+        "at": snapshot.at,
+        "embedded": standing.embedded,
+        "ledger": standing.state or None,
+        "instances": {"done": told.done, "expected": told.expected},
+        "dollars": {"spent": told.cost, "projected": told.projected, "left": told.dollars_left},
+        "seconds_left": told.seconds_left if snapshot.running else 0.0,
+        "untold": list(told.untold),
+        "tasks": [_task_json(one, standing) for one in told.tasks],
+        "alarms": [
+            {
+                "kind": str(one.kind),
+                "task": one.task,
+                "run_index": one.run_index,
+                "text": one.text,
+                "pause": one.pause,
+                "instances": list(one.instances),
+            }
+            for one in standing.alarms
+        ],
+        "losses": dict(standing.losses),
+        "problems": [{"file": name, "why": why} for name, why in snapshot.problems],
+        "money": standing.money,
+        "least_complete_first": [
+            {
+                "task": one.live.task,
+                "run_index": one.live.run_index,
+                "completion": one.completion,
+                "spent": one.spent,
+                "saves": one.saves,
+            }
+            for one in least_complete_first(snapshot, standing.prices)
+        ],
+    }
+
+
+def _task_json(one: TaskForecast, standing: Standing) -> dict[str, object]:
+    live = one.live
+    return {
+        "task": live.task,
+        "status": live.status,
+        "paused": standing.paused.get(live.task),
+        "instances": {"done": live.done, "expected": live.expected},
+        "per_hour": one.per_hour,
+        "dollars": {"spent": one.cost, "an_instance": one.per_instance, "projected": one.projected},
+        "seconds_left": one.seconds_left,
+        "passes": [
+            {
+                "run_index": each.live.run_index,
+                "state": str(each.live.state),
+                "instances": {"done": each.live.done, "expected": each.live.expected},
+                "interactions": each.live.interactions,
+                "open_turns": each.live.open_turns,
+                "per_hour": each.per_hour,
+                "dollars": {
+                    "spent": each.live.cost,
+                    "an_instance": each.per_instance,
+                    "projected": each.projected,
+                },
+                "seconds_left": each.seconds_left,
+                "seconds_since_change": standing.snapshot.age(each.live),
+                "last": _tail(each.live),
+            }
+            for each in one.passes
+        ],
+    }
+
+
+def _tail(live: LivePass, count: int = 5) -> list[dict[str, object]]:
+    return [
+        {"instance_id": one.instance_id, "reward": one.reward, "cost_usd": one.cost_usd}
+        for one in live.outcomes[-count:]
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f}"
+
+
+def _dollars(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if 0.0 < value < _SMALL else f"{value:,.2f}"

@@ -1,0 +1,262 @@
+"""`evalharness clbench status`: how a campaign stands, once or until it ends."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED
+from pytest_evalharness.cli.home import add_home, home_of, opened
+from pytest_evalharness.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_evalharness.base.clock import Clock
+    from pytest_evalharness.clbench.campaign.status_lines import Standing
+    from pytest_evalharness.clbench.campaign.watch import Watched
+    from pytest_evalharness.cli.clbench_screens import Screen
+    from pytest_evalharness.ledger.campaigns import CampaignRecord
+    from pytest_evalharness.ledger.journal import Ledger
+
+_RUNS = Path("final_results", "runs")
+_BUDGET = "OUROBOROS_TOTAL_BUDGET"
+_NOT_DONE = "nothing was read"
+
+
+def add_to(inner: Any) -> None:
+    """Add the subcommand."""
+    status = inner.add_parser(
+        "status",
+        help="a campaign that runs: instances, pace, money, what is left, alarms",
+        description="Per domain: instances done, per hour, money an instance, time left, projected cost; alarms for livelock, "
+        "stall, poisoned streaks and truncation. Nothing is started, paid or written. 0 if nothing wants a look, 1 if an alarm, "
+        "a loss or a pause does, 2 if following was interrupted, which leaves the campaign alone; 11 if there is none.",
+    )
+    status.add_argument(
+        "named", metavar="NAME|RUNDIR", help="a campaign's name, or final_results/runs/NAME of a checkout"
+    )
+    status.add_argument("--follow", action="store_true", help="go on until the campaign ends or Ctrl-C")
+    status.add_argument(
+        "--interval",
+        type=_seconds,
+        default=2.0,
+        metavar="SECONDS",
+        help="between two looks when following (%(default)s)",
+    )
+    status.add_argument(
+        "--budget",
+        type=_dollars,
+        metavar="DOLLARS",
+        help=f"an engine's budget for one rollout, to tell truncation from (the campaign's {_BUDGET})",
+    )
+    status.add_argument(
+        "--money",
+        type=_dollars,
+        metavar="DOLLARS",
+        help="what may still be spent: where it is not enough, rollouts are listed, the least complete first",
+    )
+    status.add_argument(
+        "--json", action="store_true", help="print JSON; with --follow a line for each change"
+    )
+    add_home(status)
+    status.set_defaults(run=run_status)
+
+
+def run_status(parsed: argparse.Namespace, *, clock: Clock | None = None) -> int:
+    """Print how a campaign stands.
+
+    Args:
+        parsed: the options.
+        clock: tells the time, and waits between two looks.
+
+    Raises:
+        UsageError: no campaign has that name.
+        RunUnreadable: the folder holds nothing that a campaign writes.
+    """
+    from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.cli.clbench_screens import Feed, screen_for
+
+    clock = clock or SystemClock()
+    with _found(parsed) as found:
+        viewer = _Viewer(found, parsed, clock)
+        if not parsed.follow:
+            standing = viewer.look()
+            if parsed.json:
+                _print_json(standing)
+            else:
+                _print_lines(standing)
+            return INCOMPLETE if standing.troubled else 0
+        return _follow(viewer, Feed(clock) if parsed.json else screen_for(clock), parsed.interval, clock)
+
+
+def _follow(viewer: _Viewer, screen: Screen, interval: float, clock: Clock) -> int:
+    try:
+        while True:
+            standing = viewer.look()
+            over = viewer.over(standing)
+            screen.show(standing, last=over)
+            if over:
+                return INCOMPLETE if standing.troubled else 0
+            clock.wait(interval)
+    except KeyboardInterrupt:
+        screen.end()
+        print("no longer followed; the campaign itself was left alone", file=sys.stderr)
+        return INTERRUPTED
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Where a campaign is.
+
+    Attributes:
+        folder: its results.
+        checkout: where its live snapshots are; None of a published run.
+        ledger: that knows it; None where it was named by its folder.
+        name: in that ledger.
+    """
+
+    folder: Path
+    checkout: Path | None
+    ledger: Ledger | None = None
+    name: str = ""
+
+    def record(self) -> CampaignRecord | None:
+        """What the ledger says of it now."""
+        return self.ledger.campaigns.find(self.name) if self.ledger else None
+
+
+class _Viewer:
+    """Looks at a campaign again and again, and remembers what an alarm has to be told from."""
+
+    def __init__(self, found: _Found, parsed: argparse.Namespace, clock: Clock) -> None:
+        from pytest_evalharness.clbench.campaign.live import LiveReader
+
+        self._found = found
+        self._budget, self._money = parsed.budget, parsed.money
+        self._reader = LiveReader(found.checkout, found.folder, clock=clock)
+        self._watched: Watched | None = None
+
+    def look(self) -> Standing:
+        """How it stands now."""
+        from pytest_evalharness.clbench.campaign.status_lines import Standing
+        from pytest_evalharness.clbench.campaign.watch import Limits, watch
+        from pytest_evalharness.clbench.domains import BY_TASK, Family
+
+        record = self._found.record()
+        snapshot = self._reader.read()
+        paused: dict[str, str] = {}
+        limits = Limits(budget=self._budget or _budget_of(record))
+        self._watched = watch(snapshot, self._watched, limits, paused=paused)
+        known = {BY_TASK[one.task].family for one in snapshot.tasks if one.task in BY_TASK}
+        return Standing(
+            snapshot,
+            self._watched.alarms,
+            "" if record is None else str(record.state),
+            paused,
+            money=self._money,
+            embedded=Family.EMBEDDED in known,
+        )
+
+    def over(self, standing: Standing) -> bool:
+        """Whether nothing more will come of it."""
+        record = self._found.record()
+        return not standing.snapshot.running if record is None else not record.state.live
+
+
+@contextmanager
+def _found(parsed: argparse.Namespace) -> Iterator[_Found]:
+    """The campaign that was named: a folder that is there, else a campaign of the ledger, else a run of this checkout.
+
+    Raises:
+        UsageError: there is none.
+        RunUnreadable: the folder holds nothing that a campaign writes.
+    """
+    from pytest_evalharness.clbench.campaign.live import checkout_of
+
+    told = Path(parsed.named)
+    if told.is_dir():
+        _require_run(told)
+        yield _Found(told, checkout_of(told))
+        return
+    home = home_of(parsed)
+    with opened(home, reading=True) as ledger:
+        record = ledger.campaigns.find(parsed.named) if ledger else None
+        if ledger is not None and record is not None:
+            folder, root = Path(record.told["run_folder"]), Path(record.told["checkout"])
+            yield _Found(folder, root, ledger, record.name)
+            return
+        beside = _RUNS / parsed.named
+        if told.name == parsed.named and beside.is_dir():
+            yield _Found(beside, checkout_of(beside))
+            return
+        known = [one.name for one in ledger.campaigns.every()] if ledger else []
+    raise _unknown(parsed.named, known, home)
+
+
+def _unknown(named: str, known: list[str], home: Path) -> UsageError:
+    from pytest_evalharness.base.values import near
+
+    meant = near(named, known)
+    return UsageError(
+        f"there is no folder and no campaign {named!r}" + (f"; did you mean {meant!r}?" if meant else ""),
+        not_done=_NOT_DONE,
+        next_step=f"name a campaign of {home} (--home DIR names another), or final_results/runs/NAME of a checkout",
+    )
+
+
+def _require_run(folder: Path) -> None:
+    from pytest_evalharness.errors import RunUnreadable
+
+    if not (folder / "manifest.json").exists() and not any(folder.glob("tasks/*.json*")):
+        raise RunUnreadable(
+            f"{folder} is no campaign's folder: it has neither manifest.json nor tasks/",
+            not_done=_NOT_DONE,
+            next_step="name a folder below final_results/runs/ of the checkout",
+        )
+
+
+def _budget_of(record: CampaignRecord | None) -> float | None:
+    """Dollars an engine may spend on a rollout, as the campaign was started; None where that is not told."""
+    environment = record.identity.get("environment") if record else None
+    told = environment.get(_BUDGET) if isinstance(environment, dict) else None
+    try:
+        value = float(told) if isinstance(told, str | int | float) else 0.0
+    except ValueError:
+        return None
+    return value if value > 0.0 else None
+
+
+def _print_lines(standing: Standing) -> None:
+    from pytest_evalharness.clbench.campaign.status_lines import lines
+
+    for line in lines(standing):
+        print(line)
+
+
+def _print_json(standing: Standing) -> None:
+    from pytest_evalharness.base.files import readable_json
+    from pytest_evalharness.clbench.campaign.status_lines import as_json
+
+    print(readable_json(as_json(standing)), end="")
+
+
+def _seconds(raw: str) -> float:
+    return _number(raw, 0.05, 3_600.0, "from 0.05 to 3600 seconds")
+
+
+def _dollars(raw: str) -> float:
+    return _number(raw, 0.0, 1e9, "a number of dollars from 0 on")
+
+
+def _number(raw: str, low: float, high: float, what: str) -> float:
+    try:
+        value = float(raw)
+    except ValueError:
+        value = -1.0
+    if not low <= value <= high:
+        raise argparse.ArgumentTypeError(f"must be {what}, got {raw!r}")
+    return value
