@@ -106,7 +106,7 @@ class Checkout:
         """Names of every system in it, sorted: modules and packages below `src/systems`."""
         folder = self.root / _SYSTEMS
         names = {path.stem for path in folder.glob("*.py") if not path.name.startswith("_")}
-        names |= {path.name for path in _folders(folder) if (path / "__init__.py").exists()}
+        names |= {path.name for path in _folders(folder) if self.embedded or (path / "__init__.py").exists()}
         return tuple(sorted(names - {"utils", "common"}))
 
     def run_folder(self, slug: str) -> Path:
