@@ -15,6 +15,7 @@ from pytest_evalharness.base.clock import Clock, SystemClock
 from pytest_evalharness.base.git import Git, Unknown
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.clbench.campaign.programs import program_of
+from pytest_evalharness.clbench.domains import Family, families
 from pytest_evalharness.errors import NoCheckout
 
 EMBEDDED = "embedded"
@@ -25,7 +26,6 @@ DEFAULT = "default"
 CODE = ("src", "scripts", "data", "run_benchmark.py", "pyproject.toml")
 """What makes a result: changes elsewhere, new results among them, are no other benchmark."""
 _TASKS, _SYSTEMS, _SCHEDULES = Path("src/tasks"), Path("src/systems"), ("schedules", "rollouts")
-_MINIATURE_TASK = "mini_"
 _INSTALL_SECONDS = 120.0
 _LARGEST = 4 * 1024 * 1024
 
@@ -168,7 +168,7 @@ def open_checkout(
     root = root.resolve()
     checkout = Checkout(root, embedded=False, revision="", dirty=False, program=())
     if tasks := checkout.tasks():
-        if all(task.startswith(_MINIATURE_TASK) for task in tasks):
+        if families(tasks) == {Family.EMBEDDED}:
             return _miniature(root)
     else:
         raise _none(root, "no task in it has a schedule")

@@ -22,23 +22,13 @@ from pytest_evalharness.clbench.campaign.recipe import (
     recipe_for,
 )
 from pytest_evalharness.clbench.campaign.secret_values import compared
-from pytest_evalharness.clbench.domains import (
-    CODEBASE,
-    COHORT,
-    DATABASE,
-    FULL_ROLLOUTS,
-    POKER,
-    SALES,
-    SPECTRUM,
-)
+from pytest_evalharness.clbench.domains import DATABASE, FULL_ROLLOUTS, LEDGER, Family
 from pytest_evalharness.errors import UsageError
 
-OFFICIAL = (DATABASE, POKER, SPECTRUM, COHORT, CODEBASE, SALES)
-"""The leaderboard's tasks: a fork's others are left out of its scores, and so of a campaign."""
 SMOKE_SCHEDULE = "smoke"
 """No checkout has it: the smoke lays it down and takes it away again."""
 SMOKE_QUESTIONS = 3
-_SMOKE_TASKS = (DATABASE, "mini_ledger_lookup")
+_SMOKE_TASKS = (DATABASE, LEDGER)
 
 
 class PlanKind(StrEnum):
@@ -235,7 +225,8 @@ def slug_of(name: str) -> str:
 
 def _tasks(checkout: Checkout, kind: PlanKind, asked: Sequence[str]) -> tuple[str, ...]:
     there = checkout.tasks()
-    mine = there if checkout.embedded else tuple(task for task in OFFICIAL if task in there)
+    family = Family.EMBEDDED if checkout.embedded else Family.OFFICIAL
+    mine = tuple(task for task in family.tasks if task in there)  # a fork's others are in no score
     for task in asked:
         if task not in there:
             near = difflib.get_close_matches(task, there, 1)

@@ -12,10 +12,12 @@ import pytest
 from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.base.git import Git
 from pytest_evalharness.clbench.campaign.checkout import open_checkout
-from pytest_evalharness.clbench.campaign.plan import OFFICIAL, PlanKind, campaign_of, differences, slug_of
+from pytest_evalharness.clbench.campaign.plan import PlanKind, campaign_of, differences, slug_of
 from pytest_evalharness.clbench.campaign.recipe import PLAIN, RUNBOOK
+from pytest_evalharness.clbench.domains import Family
 from pytest_evalharness.errors import NoCheckout, UsageError
 
+OFFICIAL = Family.OFFICIAL.tasks
 NOTHING_ON_PATH = {"PATH": "/nowhere"}
 
 
