@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -112,11 +113,9 @@ class Freezer:
         plan: ComparisonPlan,
         policies: Mapping[str, ResolvedPolicy],
         builds: Provenance,
-        *,
-        after: Roster | None = None,
     ) -> Comparison:
-        """Write down the field, the arms and the builds of an attempt; `after` as of `_field`."""
-        roster, arms = self._seated(plan, policies, self._looks_before(comparison), after)
+        """Write down the field, the arms and the builds of an attempt."""
+        roster, arms = self._seated(plan, policies, self._looks_before(comparison), self._left(comparison))
         frozen = laid_down(roster, arms, builds)
         return self._ledger.freeze(comparison.id, frozen, specs_of(plan, roster, arms))
 
@@ -151,12 +150,10 @@ class Freezer:
         plan: PoolPlan,
         policies: Mapping[str, ResolvedPolicy],
         builds: Sequence[Provenance],
-        *,
-        after: Roster | None = None,
     ) -> Comparison:
         """Write down what `_lay` does, of each configuration."""
-        look = self._looks_before(comparison)
-        seated = self._each(plan, lambda part: self._seated(part, policies, look, after))
+        look, left = self._looks_before(comparison), self._left(comparison)
+        seated = self._each(plan, lambda part: self._seated(part, policies, look, left))
         require_own_arms(plan, [bodies_of(arms) for _, arms in seated])
         strata = [laid_down(roster, arms, one) for (roster, arms), one in zip(seated, builds, strict=True)]
         laid = {
@@ -174,15 +171,14 @@ class Freezer:
         """
         policies = self._policies(plan.setting)
         asked = {**plan.to_json(), "versions": dict(sorted(versions_of(policies).items()))}
-        comparison, after = self._open(asked, case, fresh=fresh), None
+        comparison = self._open(asked, case, fresh=fresh)
         if comparison.frozen is not None and self._ledger.progress.unsent(comparison.id):
             roster, _ = frozen_arm(comparison.frozen)
             live = self._memberships(roster.league, roster.division, again=True)
             if no_longer_live(roster, live):
-                after = roster
                 comparison = self._open(asked, case, fresh=fresh, supersede=comparison.id)
         if comparison.frozen is None:
-            roster = self._field(plan.setting, after)
+            roster = self._field(plan.setting, self._left(comparison))
             arm = build_arm(plan.setting, CANDIDATE, roster, policies)
             # Marked, so that no comparison shares its games: they would be read before it is judged.
             posted = {"server": plan.setting.server, "roster": roster.to_json(), "bodies": arm.bodies()}
@@ -231,9 +227,9 @@ class Freezer:
             proved = self._proved(old.plan)
             builds = [self._check.of(part, policies, proved) for part in parts]
             if isinstance(plan, ComparisonPlan):
-                latest = self._lay(latest, plan, policies, builds[0], after=rosters[0])
+                latest = self._lay(latest, plan, policies, builds[0])
             else:
-                latest = self._lay_pool(latest, plan, policies, builds, after=rosters[0])
+                latest = self._lay_pool(latest, plan, policies, builds)
         assert latest.frozen is not None
         single = isinstance(plan, ComparisonPlan)
         found = [frozen_of(latest, latest.frozen)] if single else strata_of(latest, latest.frozen)
@@ -369,9 +365,9 @@ class Freezer:
         plan: ComparisonPlan,
         policies: Mapping[str, ResolvedPolicy],
         look: int,
-        after: Roster | None = None,
+        left: AbstractSet[str],
     ) -> tuple[Roster, dict[str, Arm]]:
-        roster = self._field(plan, after)
+        roster = self._field(plan, left)
         return roster, {side: build_arm(plan, side, roster, policies, look=look) for side in SIDES}
 
     def _looks_before(self, comparison: Comparison) -> int:
@@ -400,12 +396,24 @@ class Freezer:
         live = self._memberships(plan.league, self._division(plan))
         return resolve_policy(self._connect(), label, live=live)
 
-    def _field(self, plan: ComparisonPlan, after: Roster | None = None) -> Roster:
+    def _left(self, comparison: Comparison) -> AbstractSet[str]:
+        """Digests of the fields that earlier attempts at a plan were given, which moved on before anything was sent."""
+        return {
+            digest(part["roster"])
+            for attempt in self._ledger.attempts(comparison.plan)
+            if attempt.plan == comparison.plan
+            and attempt.id != comparison.id
+            and self._ledger.progress.unsent(attempt.id)
+            for part in parts_of(attempt)
+        }
+
+    def _field(self, plan: ComparisonPlan, left: AbstractSet[str]) -> Roster:
         """The field of this run: resolved by whichever process comes first, read by the others.
 
         Args:
             plan: what is asked.
-            after: the field whose place it takes, where that one moved on before anything was sent.
+            left: fields that may not be given again, as `_left` tells them; the one that takes the place of such a field
+                is one field too, for every case of the run.
         """
         question = {
             "league": plan.league,
@@ -414,13 +422,19 @@ class Freezer:
             "seats": plan.seats_from_ranking,
             **({"drawn": True} if plan.draws else {}),
         }
-        data = self._ledger.once(
+        key = f"{self._run_id}:{digest(question)}"
+        data = self._resolved(plan, key)
+        while (old := digest(data)) in left:
+            data = self._resolved(plan, f"{key}:{old}")
+        return Roster.from_json(data)
+
+    def _resolved(self, plan: ComparisonPlan, key: str) -> dict[str, Any]:
+        return self._ledger.once(
             "roster",
-            f"{self._run_id}:{digest(question)}{'' if after is None else f':{digest(after.to_json())}'}",
+            key,
             lambda: resolve_field(self._connect(), plan, self._clock).to_json(),
             deadline=Deadline.after(self._clock, _ROSTER_SECONDS),
         )
-        return Roster.from_json(data)
 
     def _division(self, plan: ComparisonPlan) -> str:
         if plan.division is not None:

@@ -88,6 +88,22 @@ def test_the_same_command_freezes_the_field_as_it_is_then(freezer, league, plan,
     assert before.roster.opponents[0] not in after.roster.opponents
 
 
+def test_another_process_of_a_run_does_not_take_up_the_field_that_moved_on(freezer, league, plan, make):
+    """Every case of the run gets one field in its place: their arms are posted once."""
+    other = replace(plan, declaration=Declaration(claim="not_worse"))
+    before = freezer("run-1").freeze(plan, "case", fresh=False)
+    freezer("run-1").freeze(other, "other case", fresh=False)
+    league.live = [
+        *(m for m in league.live if m.policy_version.id != before.roster.opponents[0].policy_version_id),
+        make.membership("ply_new", "newcomer", 1, player_name="New"),
+    ]
+    after = freezer("run-1").freeze(plan, "case", fresh=False)
+    renewed = freezer("run-1").freeze(other, "other case", fresh=False)
+    assert before.roster.opponents[0] not in after.roster.opponents
+    assert after.roster == renewed.roster
+    assert after.comparison.arms == renewed.comparison.arms
+
+
 def test_a_field_that_stays_is_frozen_once_for_every_process_and_run(freezer, plan):
     first = freezer("run-1").freeze(plan, "case", fresh=False)
     same_run = freezer("run-1").freeze(plan, "other case", fresh=False)
