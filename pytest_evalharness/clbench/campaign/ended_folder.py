@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +19,8 @@ MANIFEST = "manifest.json"
 METADATA = "metadata.json"
 TOGETHER = "task_artifacts.json.gz"
 _KIND = "run_all_manifest"
-_GROUP = re.compile(r"--run-group-id[ =](\S+)")
 _RUNS, _SCHEDULE = ("--runs", "-k"), ("--schedule", "--task.schedule")
+_GROUP, _WORKERS = ("--run-group-id",), ("--max-workers",)
 _DEFAULT = "default"
 _FIRST_LINE = 1 << 20
 _BELOW_ROOT = 3
@@ -115,18 +114,30 @@ class EndedFolder:
             told = held.get("batches") if isinstance(held, dict) else None
             yield from (one for one in told or () if isinstance(one, dict))
 
+    def workers(self, task: str) -> int | None:
+        """Workers of its process pool, as its child was told; None where the schedule decides."""
+        told = [_option(tuple(line.split()), _WORKERS) for line in self._commands(task)]
+        number = next((one for one in told if one is not None), "")
+        return int(number) if number.isdecimal() else None
+
     def _logged(self, task: str) -> Iterator[str]:
+        for line in self._commands(task):
+            if (group := _option(tuple(line.split()), _GROUP)) is not None:
+                yield group
+
+    def _commands(self, task: str) -> Iterator[str]:
+        """The command lines of the task's children, the latest first."""
         for path in (
             self.folder / "logs" / f"{task}.log",
-            *self.folder.glob(f"archive/*/{task}/{task}.log"),
+            *sorted(self.folder.glob(f"archive/*/{task}/{task}.log"), reverse=True),
         ):
             try:
                 with path.open("rb") as file:
                     first = file.readline(_FIRST_LINE).decode("utf-8", "replace")
             except OSError:
                 continue
-            if first.startswith("$ ") and (found := _GROUP.findall(first)):
-                yield found[-1]
+            if first.startswith("$ "):
+                yield first
 
     def published(self, task: str) -> Path | None:
         """The task's artifact below `tasks/`, as `--missing-only` looks for it."""

@@ -21,6 +21,8 @@ MARK = "salvage"
 """The key of an artifact, and of a manifest's line, that says that it was put together here."""
 PARTIAL = "partial"
 """The status of a summary that holds some of its rollouts; the benchmark has no such word."""
+_PLACE = 5
+"""Parts of `results/<task>/live/<run group>/run_1.json`."""
 _DIGITS = 6
 _COST_DIGITS = 10
 
@@ -150,15 +152,17 @@ def _entry(one: PassLeft, outcomes: list[dict[str, Any]]) -> dict[str, Any]:
     """A pass in short. Its file is named relative to the checkout, as the benchmark does."""
     assert one.path is not None
     assert one.trace is not None
-    return {
-        "trace_path": "/".join(one.path.parts[-5:]),
-        "execution": {
-            **one.execution(),
+    execution = one.execution()
+    if one.run_index is not None:  # a baseline's has all of that in its trace
+        execution |= {
             "status": one.trace.status,
             "phase": one.trace.phase,
             "task_brief": one.trace.task_brief,
             "instance_outcomes": one.outcomes,
-        },
+        }
+    return {
+        "trace_path": "/".join(one.path.parts[-_PLACE:]),
+        "execution": execution,
         "status": one.trace.status,
         "instance_outcomes": outcomes,
     }
@@ -192,6 +196,10 @@ def _sums(outcomes: list[dict[str, Any]]) -> dict[str, Any]:
             told[f"total_{name}"] = round(sum(numbers), _DIGITS)
             told[f"mean_{name}"] = _mean(numbers, _DIGITS)
             told[f"{name}_by_index"] = [None if one is None else round(one, _DIGITS) for one in series]
+    if "total_gain" in told:
+        matched = sum(one.get("gain") is not None for one in outcomes)
+        told["gain_instances_matched"] = matched
+        told["gain_coverage_ratio"] = round(matched / len(outcomes), _DIGITS)
     return told
 
 
@@ -200,10 +208,15 @@ def _aggregate(baseline: list[dict[str, Any]], rollouts: Sequence[PassLeft]) -> 
     whole = [one for one in rollouts if one.state is PassState.WHOLE]
     paired = [_with_gains(one.outcomes, baseline) for one in whole]
     scores = _numbers(one.trace.result.score for one in whole if one.trace and one.trace.result)
+    gains = _by_position(paired, "gain")
+    running = _running_mean(gains)
     told: dict[str, Any] = {
         "baseline_reward_by_index": [round(float(one.get("reward") or 0.0), _DIGITS) for one in baseline],
+        "baseline_cost_by_index": _rounded(one.get("cost_usd") for one in baseline),
         "mean_reward_by_index": _by_position(paired, "reward"),
-        "mean_gain_by_index": _by_position(paired, "gain"),
+        "mean_gain_by_index": gains,
+        "cumulative_mean_gain_by_index": running,
+        "final_cumulative_mean_gain": next((one for one in reversed(running) if one is not None), 0.0),
         "mean_cost_by_index": _by_position(paired, "cost_usd"),
         "mean_latency_by_index": _by_position(paired, "latency_seconds"),
         "runs_total": len(rollouts),
@@ -225,6 +238,19 @@ def _by_position(passes: list[list[dict[str, Any]]], key: str) -> list[float | N
     length = max(map(len, passes), default=0)
     columns = [_numbers(one[at].get(key) for one in passes if at < len(one)) for at in range(length)]
     return [_mean(one, _DIGITS) for one in columns] if any(columns) else []
+
+
+def _running_mean(values: list[float | None]) -> list[float | None]:
+    """The mean of the values up to each position."""
+    told = []
+    for at in range(len(values)):
+        told.append(_mean([one for one in values[: at + 1] if one is not None], _DIGITS))
+    return told
+
+
+def _rounded(values: Iterable[float | None]) -> list[float | None]:
+    told = [None if one is None else round(one, _DIGITS) for one in values]
+    return told if any(one is not None for one in told) else []
 
 
 def _numbers(values: Iterable[Any] | None) -> list[float]:

@@ -232,11 +232,12 @@ def _exchange(folder: EndedFolder, tasks: list[TaskLeft], now: float) -> Exchang
             told.written[place] = _writer(folder, one)
     manifest = _mended(folder, tasks, now)
     complete = bool(tasks) and all(one.state.stays for one in tasks)
-    if complete and (told or not _finished(folder)):
+    if complete and (told or not _is_whole(folder.folder / TOGETHER)):
         writers = {one.task: told.written.get(f"tasks/{one.task}.json.gz") for one in tasks}
         manifest["task_artifacts"] = None
         manifest["task_artifacts_path"] = folder.relative(folder.folder / TOGETHER)
         told.written[TOGETHER] = _together(tasks, writers)
+    if complete and not _is_finished(folder.folder / METADATA):
         told.written[METADATA] = _plain(_metadata(folder, manifest, now))
     if manifest != folder.manifest:
         told.written[MANIFEST] = _plain(manifest)
@@ -280,7 +281,7 @@ def _status(left: TaskLeft) -> str:
 
 def _setting(folder: EndedFolder, left: TaskLeft) -> Setting:
     defaults = folder.defaults(left.task)
-    workers, mode = defaults.get("max_workers"), defaults.get("mode")
+    workers, mode = folder.workers(left.task) or defaults.get("max_workers"), defaults.get("mode")
     return Setting(
         folder.schedule(),
         workers if isinstance(workers, int) else 0,
@@ -366,14 +367,21 @@ def _summary(folder: EndedFolder, left: TaskLeft) -> dict[str, Any]:
     return summary(left.task, left.baseline, left.kept, _setting(folder, left), status=_status(left))
 
 
-def _finished(folder: EndedFolder) -> bool:
-    """Whether what run-all writes at its very end is there."""
+def _is_whole(path: Path) -> bool:
     try:
-        metadata = json.loads(unpacked(folder.folder / METADATA))
-        unpacked(folder.folder / TOGETHER)
+        unpacked(path)
+    except Unreadable:
+        return False
+    return True
+
+
+def _is_finished(path: Path) -> bool:
+    """Whether run-all wrote at its very end that nothing failed."""
+    try:
+        told = json.loads(unpacked(path))
     except (Unreadable, ValueError):
         return False
-    return isinstance(metadata, dict) and metadata.get("status") == ENDED
+    return isinstance(told, dict) and told.get("status") == ENDED
 
 
 def _together(
