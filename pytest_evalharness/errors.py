@@ -41,6 +41,10 @@
         ├── NoCheckout              a folder that is no checkout of CL-Bench, or cannot be asked
         ├── NotReady                a CL-Bench campaign that its preflight does not let start
         ├── RunsIncomparable        two CL-Bench runs without a task in common
+        ├── CampaignChanged         a CL-Bench campaign that would go on as something else
+        ├── CampaignBusy            a CL-Bench campaign that another process supervises
+        ├── BenchmarkRefused        CL-Bench that could not be started, or did not take its arguments
+        ├── SurvivorsRemain         processes of a CL-Bench campaign that cannot be ended
         ├── NothingToSalvage        no CL-Bench campaign where one should have been left
         ├── StillRunning            a CL-Bench campaign whose processes are alive cannot be salvaged
         ├── NotSalvaged             what a CL-Bench campaign left could not be written anew
@@ -344,6 +348,30 @@ class RunsIncomparable(Untrustworthy):
     """Two CL-Bench runs have no task in common of which both have a whole rollout."""
 
     code = "EVH426"
+
+
+class CampaignChanged(Untrustworthy):
+    """A CL-Bench campaign would go on as something else than it began as."""
+
+    code = "EVH410"
+
+
+class CampaignBusy(Untrustworthy):
+    """Another process supervises the CL-Bench campaign."""
+
+    code = "EVH411"
+
+
+class BenchmarkRefused(Untrustworthy):
+    """CL-Bench could not be started, or did not take what it was asked."""
+
+    code = "EVH412"
+
+
+class SurvivorsRemain(Untrustworthy):
+    """Processes of a CL-Bench campaign are alive and cannot be ended."""
+
+    code = "EVH413"
 
 
 class NothingToSalvage(Untrustworthy):
