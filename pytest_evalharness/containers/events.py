@@ -155,6 +155,7 @@ class Death:
         name: the container's.
         nanoseconds: when, since 1970.
         exit_code: of the container, None if it lives.
+        lived: seconds since it was started; None where its start is not among the events.
     """
 
     cause: Cause
@@ -162,6 +163,12 @@ class Death:
     name: str
     nanoseconds: int
     exit_code: int | None
+    lived: float | None = None
+
+    @property
+    def at(self) -> float:
+        """Seconds since 1970."""
+        return self.nanoseconds / _NANO
 
     @property
     def out_of_memory(self) -> bool:
@@ -184,11 +191,12 @@ def deaths(events: Iterable[Event]) -> tuple[Death, ...]:
 
 def _deaths_of(told: list[Event]) -> Iterator[Death]:
     """The deaths of one container, which can be started again."""
+    started: Event | None = None
     ooms: list[Event] = []
     signals: list[int | None] = []
     for event in told:
         if event.action == "start":
-            ooms, signals = [], []
+            started, ooms, signals = event, [], []
         elif event.action == "oom":
             ooms.append(event)
         elif event.action == "kill":
@@ -196,10 +204,10 @@ def _deaths_of(told: list[Event]) -> Iterator[Death]:
         elif event.action == "die":
             fatal = bool(ooms) and event.exit_code == _KILLED and _SIGKILL not in signals
             children = ooms[:-1] if fatal else ooms
-            yield from (_death(Cause.CHILD_OOM, one) for one in children)
-            yield _death(Cause.OOM if fatal else _cause(event.exit_code, signals), event)
-            ooms, signals = [], []
-    yield from (_death(Cause.CHILD_OOM, one) for one in ooms)
+            yield from (_death(Cause.CHILD_OOM, one, started) for one in children)
+            yield _death(Cause.OOM if fatal else _cause(event.exit_code, signals), event, started)
+            started, ooms, signals = None, [], []
+    yield from (_death(Cause.CHILD_OOM, one, started) for one in ooms)
 
 
 def _cause(code: int | None, signals: list[int | None]) -> Cause:
@@ -212,8 +220,9 @@ def _cause(code: int | None, signals: list[int | None]) -> Cause:
     return Cause.ENDED if code == 0 else Cause.FAILED
 
 
-def _death(cause: Cause, event: Event) -> Death:
-    return Death(cause, event.container, event.name, event.nanoseconds, event.exit_code)
+def _death(cause: Cause, event: Event, started: Event | None) -> Death:
+    lived = None if started is None else (event.nanoseconds - started.nanoseconds) / _NANO
+    return Death(cause, event.container, event.name, event.nanoseconds, event.exit_code, lived)
 
 
 # ------------------------------------------------------------------- values

@@ -1,0 +1,339 @@
+"""What a campaign lost, and to what: engines' task results and events, the adapter's log, and the container engine's events together.
+
+A loss is of one task of an engine. The adapter asks a question up to three times, so the benchmark may lose fewer questions.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pytest_evalharness.base.clock import span
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.clbench.artifact import Unreadable
+from pytest_evalharness.clbench.campaign.bridge_log import BridgeLog, Question, bridge_log
+from pytest_evalharness.clbench.campaign.bridge_rows import missing_rows
+from pytest_evalharness.clbench.campaign.capacity import Family, family
+from pytest_evalharness.clbench.campaign.changed_files import ChangedFiles
+from pytest_evalharness.clbench.campaign.loss_classes import Fate, Loss, LossClass
+from pytest_evalharness.clbench.campaign.retries import waits_of
+from pytest_evalharness.clbench.campaign.runroots import (
+    EngineTask,
+    Row,
+    Runroot,
+    read_runroot,
+    runroot_folders,
+)
+from pytest_evalharness.containers.events import Cause, Death
+from pytest_evalharness.containers.state import Container
+
+_SIGKILL = 9
+_STORM = "crash_storm_detected"
+_NEAR = 60.0
+"""Seconds between an `oom` event and the record of the task that it ended."""
+_TWO_HOURS = 7200.0
+_EARLY = 60.0
+_TRUNCATIONS = frozenset(
+    {
+        "acceptance_fence_unavailable",
+        "children_unabsorbed",
+        "deadline_local",
+        "finalization_grace",
+        "owner_requested_finalization",
+        "round_limit",
+    }
+)
+_PROVIDER = frozenset({"llm_api_error", "provider_unavailable", "transport_unavailable"})
+_LIMIT = re.compile(r"key limit|credits?\b|quota|payment required", re.IGNORECASE)
+_NO_MONEY, _FORBIDDEN = 402, 403
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Everything that a campaign left, read.
+
+    Attributes:
+        runroots: of its engines.
+        logs: of its tasks, by the benchmark's task.
+        folder: where the logs are.
+        deaths: of containers.
+        containers: that run now.
+        missing: rows that the bridge path lacks.
+    """
+
+    runroots: Sequence[Runroot]
+    logs: Mapping[str, BridgeLog]
+    folder: Path
+    deaths: Sequence[Death] = ()
+    containers: Sequence[Container] = ()
+    missing: Sequence[Loss] = ()
+
+
+def losses_of(
+    runs_root: Path,
+    logs: Path,
+    *,
+    since: float = 0.0,
+    deaths: Iterable[Death] = (),
+    containers: Iterable[Container] = (),
+    files: ChangedFiles | None = None,
+) -> tuple[Loss, ...]:
+    """What a campaign lost, by class and time.
+
+    Args:
+        runs_root: where engines have their folders (`OUROBOROS_BENCH_RUNS_ROOT`); one that is not there holds none.
+        logs: `final_results/runs/NAME/logs`.
+        since: seconds since 1970: engines that were silent since before are another campaign's.
+        deaths: of containers, as the engine's events tell them.
+        containers: that run now.
+        files: keeps what was read, so that a second reading only reads what changed.
+    """
+    return losses(read_all(runs_root, logs, since=since, deaths=deaths, containers=containers, files=files))
+
+
+def read_all(
+    runs_root: Path,
+    logs: Path,
+    *,
+    since: float = 0.0,
+    deaths: Iterable[Death] = (),
+    containers: Iterable[Container] = (),
+    files: ChangedFiles | None = None,
+) -> Seen:
+    """Everything that a campaign left; arguments as of `losses_of`."""
+    files = files or ChangedFiles(time.time)
+    named = sorted(logs.glob("*.log")) if logs.is_dir() else []
+    read = {path.stem: files.read(path, _log).value for path in named}
+    return Seen(
+        [read_runroot(folder, files) for folder in runroot_folders(runs_root, since)],
+        {task: told for task, told in read.items() if told is not None},
+        logs,
+        tuple(deaths),
+        tuple(containers),
+        tuple(missing_rows(runs_root, files)),
+    )
+
+
+def losses(seen: Seen) -> tuple[Loss, ...]:
+    """What was lost, by class and time."""
+    places = {one.id: (task, one) for task, log in seen.logs.items() for one in log.questions.values()}
+    repairs = {name for log in seen.logs.values() for name in log.repairs}
+    found: dict[tuple[LossClass, str, Path], Loss] = {}
+    for one in _all(seen, places, repairs):
+        told = places.get(one.question)
+        if told is not None:
+            one = _placed(one, *told)  # noqa: PLW2901 - the same loss, placed
+        # A task's result and its log may tell of the same loss.
+        key = (one.kind, one.question, one.where if not one.question else Path())
+        found.setdefault(key, one)
+    order = list(LossClass)
+    return tuple(
+        sorted(found.values(), key=lambda one: (order.index(one.kind), one.at or 0.0, one.task, one.question))
+    )
+
+
+def _placed(loss: Loss, task: str, question: Question) -> Loss:
+    """A loss with what the log says of its question: what was delivered is not lost, whatever an engine's file says."""
+    fate = loss.fate
+    if question.delivered or question.lost:
+        fate = Fate.SURVIVED if question.delivered else Fate.LOST
+    return replace(loss, task=task, position=question.position, fate=fate)
+
+
+def _log(raw: bytes) -> BridgeLog:
+    if not raw:
+        raise Unreadable("it is empty")
+    return bridge_log(raw)
+
+
+def _all(seen: Seen, places: Mapping[str, tuple[str, Question]], repairs: set[str]) -> Iterator[Loss]:
+    for root in seen.runroots:
+        calls = _limited(root.events.rows)
+        for task in root.tasks:
+            if task.ended and task.id not in repairs:
+                question = places.get(task.id, ("", Question(task.id)))[1]
+                yield from _of_task(seen, root, task, question, calls)
+        yield from _of_root(root)
+    storm = any(row.kind == _STORM for root in seen.runroots for row in root.supervisor.rows)
+    for name, log in seen.logs.items():
+        yield from _of_log(name, log, seen.folder / f"{name}.log", storm=storm)
+    yield from _of_workspaces(seen)
+    yield from seen.missing
+
+
+# ------------------------------------------------------------- one engine task
+
+
+def _of_task(
+    seen: Seen, root: Runroot, task: EngineTask, question: Question, limited: Mapping[str, str]
+) -> Iterator[Loss]:
+    """What one task of an engine was lost to, if it was: the first cause that is proved."""
+    fate = _fate(task, question)
+
+    def loss(kind: LossClass, words: str, fate: Fate = fate) -> Loss:
+        return Loss(kind, fate, words, task.where, question=task.id, at=task.at)
+
+    if task.signal is not None or task.reason.startswith("worker_crash"):
+        yield loss(*_crashed(seen, root, task))
+    elif task.id in limited:
+        yield loss(LossClass.KEY_LIMIT, limited[task.id])
+    elif task.reason == "budget_exhausted":
+        yield loss(LossClass.BUDGET, f"the engine's budget was spent{_cost(task)}")
+    elif task.reason in _TRUNCATIONS:
+        yield loss(LossClass.TRUNCATED, f"it ended early: {task.reason}")
+    elif task.status == "completed":
+        if not task.answered or question.prose:
+            how = question.delivered or question.lost or "its final text holds no answer"
+            yield loss(LossClass.PROSE_FINAL, how)
+    elif task.typed:
+        yield loss(LossClass.LATE_ERRORS, f"it answered and failed afterwards{_because(task)}")
+    elif task.reason in _PROVIDER:
+        yield loss(LossClass.PROVIDER, f"its calls failed{_because(task)}")
+
+
+def _fate(task: EngineTask, question: Question) -> Fate:
+    if question.delivered:
+        return Fate.SURVIVED
+    if question.lost:
+        return Fate.LOST
+    # The log does not tell: an answer that can be delivered is, as far as anybody knows.
+    if task.status == "completed" and task.answered:
+        return Fate.SURVIVED
+    return Fate.UNKNOWN if task.typed else Fate.LOST
+
+
+def _crashed(seen: Seen, root: Runroot, task: EngineTask) -> tuple[LossClass, str]:
+    if task.signal is not None and task.signal != _SIGKILL:
+        return LossClass.WORKER_CRASH, f"its worker died of signal {task.signal}{_because(task)}"
+    if task.signal is None and task.reason != "worker_crash_signal":
+        return LossClass.WORKER_CRASH, f"its worker crashed: {printable(task.reason, 60)}"
+    mine = [one for one in seen.containers if _mounts(one, root.folder)]
+    if any(not one.init for one in mine):
+        return LossClass.PID_ONE, "its worker died of signal 9, and its container has no init process"
+    proofs = [one for one in seen.deaths if one.out_of_memory and _near(one, task, mine)]
+    if proofs:
+        first = printable(proofs[0].name, 60)
+        return LossClass.WORKER_OOM, f"its worker died of signal 9, and {first} was out of memory (oom event)"
+    if mine and any(one.memory for one in mine):
+        return LossClass.WORKER_OOM, "its worker died of signal 9; no oom event of its container is known"
+    return (
+        LossClass.WORKER_OOM,
+        "its worker died of signal 9; without a limit of memory no event proves whose it was",
+    )
+
+
+def _mounts(container: Container, folder: Path) -> bool:
+    return any(Path(mount.source).is_relative_to(folder) for mount in container.mounts)
+
+
+def _near(death: Death, task: EngineTask, mine: Sequence[Container]) -> bool:
+    """Whether an `oom` event can be that task's: of its container where that is known, else of an engine at that time."""
+    if mine:
+        return death.container in {one.id for one in mine} and abs(death.at - task.at) <= _NEAR
+    return family(death.name) is Family.ENGINE and abs(death.at - task.at) <= _NEAR
+
+
+def _because(task: EngineTask) -> str:
+    return f" ({printable(task.reason, 60)})" if task.reason else ""
+
+
+def _cost(task: EngineTask) -> str:
+    return "" if task.cost is None else f", ${task.cost:,.2f} on this question"
+
+
+def _limited(rows: Iterable[Row]) -> dict[str, str]:
+    """Engine tasks of which the last call was refused for money, and what the provider said."""
+    last: dict[str, Row] = {}
+    for row in rows:
+        if row.kind in {"llm_api_error", "llm_round"}:
+            last[row.task] = row
+    return {task: words for task, row in last.items() if (words := _refused_for_money(row))}
+
+
+def _refused_for_money(row: Row) -> str:
+    status = row.number("status_code", "status", "code")
+    said = row.word("provider_message", "error", "message")
+    kind = row.word("error_kind", "kind")
+    if row.kind != "llm_api_error":
+        return ""
+    if status == _NO_MONEY or kind == "quota_exhausted" or (status == _FORBIDDEN and _LIMIT.search(said)):
+        shown = "a refusal for want of money" if status is None else f"HTTP {status:g}"
+        return f"{shown}: {printable(said, 120)}" if said else shown
+    return ""
+
+
+# --------------------------------------------------------------- one engine
+
+
+def _of_root(root: Runroot) -> Iterator[Loss]:
+    tasks = {task.id: task for task in root.tasks}
+    logs = root.folder / "data" / "logs"
+    for wait in waits_of(root.events.rows):
+        fate = Fate.UNKNOWN
+        if wait.over == "recovered":
+            fate = Fate.SURVIVED
+        elif (task := tasks.get(wait.task)) is not None and task.ended:
+            fate = Fate.SURVIVED if task.answered else Fate.LOST
+        words = f"the engine waited {span(wait.seconds)} for the network ({wait.over or 'no end is told'})"
+        yield Loss(LossClass.NETWORK_OUTAGE, fate, words, root.events_file, question=wait.task, at=wait.began)
+    for row in root.supervisor.rows:
+        if row.kind == _STORM:
+            words = "the engine switched its pool off: too many workers crashed within a minute"
+            yield Loss(LossClass.WORKER_CRASH, Fate.UNKNOWN, words, logs / "supervisor.jsonl", at=row.at)
+    if missing := [line for line in root.server if "ModuleNotFoundError" in line]:
+        words = f"{len(missing)} times a module was missing: {printable(missing[0], 120)}"
+        yield Loss(LossClass.PARTIAL_MOUNT, Fate.UNKNOWN, words, logs / "server.log")
+    if any("shim_target" in line and "Permission" in line for line in root.server):
+        words = "the engine may not write the address of its shim"
+        yield Loss(LossClass.FOREIGN_FILES, Fate.UNKNOWN, words, logs / "server.log")
+    if root.refused:
+        yield Loss(
+            LossClass.SHIM_UNREACHABLE, Fate.UNKNOWN, "a tool's connection was refused", logs / "tools.jsonl"
+        )
+
+
+# ------------------------------------------------------------------ one log
+
+
+def _of_log(task: str, log: BridgeLog, where: Path, *, storm: bool) -> Iterator[Loss]:
+    for one in log.questions.values():
+        if one.held:
+            fate = Fate.LOST if one.lost or one.held >= one.hold > 0.0 else Fate.SURVIVED
+            words = f"the adapter held the question {span(one.held)} of {span(one.hold)}"
+            yield Loss(LossClass.NETWORK_OUTAGE, fate, words, where, question=one.id)
+        if one.queued:
+            kind = LossClass.WORKER_CRASH if storm else LossClass.PARTIAL_MOUNT
+            words = "no worker took the question" + (": the pool was off" if storm else "")
+            yield Loss(kind, Fate.LOST, words, where, question=one.id)
+        if one.prose:
+            fate = Fate.SURVIVED if one.delivered else Fate.LOST
+            words = one.delivered or one.lost or "its final text holds no answer"
+            yield Loss(LossClass.PROSE_FINAL, fate, words, where, question=one.id)
+    if log.held:
+        words = f"the adapter held a question back {span(log.held)} of {span(log.hold)}"
+        fate = Fate.LOST if log.held >= log.hold > 0.0 else Fate.SURVIVED
+        yield Loss(LossClass.NETWORK_OUTAGE, fate, words, where, task=task)
+    if log.broken_repairs:
+        words = f"{log.broken_repairs} times the adapter's own format repair broke (NameError)"
+        yield Loss(LossClass.PROSE_FINAL, Fate.LOST, words, where, task=task)
+    if log.foreign_files:
+        yield Loss(
+            LossClass.FOREIGN_FILES, Fate.UNKNOWN, printable(log.foreign_files[0], 160), where, task=task
+        )
+    if log.sandboxes:
+        words = f"{len(log.sandboxes)} times: {printable(log.sandboxes[0], 160)}"
+        yield Loss(LossClass.SANDBOX, Fate.LOST, words, where, task=task)
+
+
+def _of_workspaces(seen: Seen) -> Iterator[Loss]:
+    """Workspaces that ended by themselves when their two hours were over: whoever works in one removes it before."""
+    for death in seen.deaths:
+        lived = death.lived
+        if family(death.name) is not Family.WORKSPACE or death.cause is not Cause.ENDED or lived is None:
+            continue
+        if lived >= _TWO_HOURS - _EARLY:
+            words = f"the workspace {printable(death.name, 60)} ended by itself after {span(lived)}"
+            yield Loss(LossClass.SANDBOX, Fate.UNKNOWN, words, Path(death.name), at=death.at)
