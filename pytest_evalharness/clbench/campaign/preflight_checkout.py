@@ -1,0 +1,144 @@
+"""Checks of what would be run: the revision, the program, the name, the schedules, the system and secrets in their arguments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.git import Git
+from pytest_evalharness.clbench.campaign.checkout import DEFAULT, Checkout
+from pytest_evalharness.clbench.campaign.parameters import suggestion
+from pytest_evalharness.clbench.campaign.plan import SMOKE_SCHEDULE, Campaign, PlanKind
+from pytest_evalharness.clbench.campaign.secret_values import is_secret
+from pytest_evalharness.clbench.checking import Check, State, judged
+from pytest_evalharness.clbench.domains import BY_TASK, FULL_ROLLOUTS
+from pytest_evalharness.errors import NoCheckout
+
+FIX = "5f8c50eb"
+"""The commit with which the benchmark's own script stopped mixing a clipped ratio of cohort studies with bits."""
+_SCRIPT = Path("scripts/analyze_final_results.py")
+_RULE = "mean_reference_kl"
+"""What only a script reads that computes cohort rewards again."""
+_LARGEST = 4 * 1024 * 1024
+
+
+def revision_check(campaign: Campaign, clock: Clock) -> Check:
+    """Whether the checkout's own script is known to score cohort studies on one scale."""
+    checkout = campaign.checkout
+    name, needed = "revision", f"a checkout at or after {FIX}, with nothing changed in it"
+    if checkout.embedded:
+        return Check(
+            name, State.OK, f"{checkout.words}: its scores say nothing about any other system", "a checkout"
+        )
+    seen = checkout.words
+    behind = Git(checkout.root, clock).holds(FIX, checkout.revision) if checkout.revision else None
+    fixed = behind is True or _recomputes(checkout.root)
+    if not fixed:
+        mend = f"update the checkout (git fetch; git merge {FIX}); results are scored on one scale by evalharness clbench score either way"
+        state = State.INCOMPLETE if campaign.kind is PlanKind.SMOKE else State.FAILED
+        return Check(name, state, f"{seen}: its script mixes scales of cohort rewards", needed, mend)
+    how = (
+        f"at or after {FIX}"
+        if behind is True
+        else "its script computes cohort rewards again, though git does not tell since when"
+    )
+    seen = f"{seen}: {how}; nats and bits are told apart by evalharness clbench score only"
+    if not checkout.revision:
+        return Check(
+            name, State.UNKNOWN, seen, needed, "use a git clone, so that the run can name its revision"
+        )
+    if checkout.dirty:
+        return Check(
+            name, State.INCOMPLETE, seen, needed, "commit or drop the changes: the run cannot name them"
+        )
+    return Check(name, State.OK, seen, needed)
+
+
+def _recomputes(root: Path) -> bool:
+    try:
+        with (root / _SCRIPT).open(encoding="utf-8", errors="replace") as file:
+            return _RULE in file.read(_LARGEST)
+    except OSError:
+        return False
+
+
+def program_check(checkout: Checkout) -> Check:
+    """Whether children of `run-all` run this checkout's code: it takes whichever `clbench` stands on PATH first."""
+    name, needed = "clbench on PATH", "the checkout's own, which run-all starts for every task"
+    mine = checkout.program[0]
+    started_by_script = checkout.program[-1].endswith("run_benchmark.py")
+    if checkout.foreign and started_by_script:
+        return Check(
+            name,
+            State.FAILED,
+            f"{checkout.foreign} runs other code than {checkout.root}",
+            needed,
+            f"install the checkout (pip install -e {checkout.root}) and activate its environment, or take the other off PATH",
+        )
+    if checkout.foreign:
+        return Check(name, State.OK, f"{mine}; the campaign puts it before {checkout.foreign}", needed)
+    if started_by_script:
+        return Check(name, State.OK, f"none: children are started by {' '.join(checkout.program)}", needed)
+    return Check(name, State.OK, mine, needed)
+
+
+def name_check(campaign: Campaign) -> Check:
+    """Whether the run's folder is free: `run-all` starts nothing where it is not."""
+    name, needed = "run name", "a name under which nothing is published yet"
+    folder = campaign.run_folder
+    if campaign.kind is not PlanKind.SMOKE and folder.exists():
+        mend = "another --name; or evalharness clbench run --missing-only, which goes on with it"
+        return Check(name, State.FAILED, f"{folder} is there", needed, mend)
+    return Check(name, State.OK, campaign.slug, needed)
+
+
+def schedule_check(campaign: Campaign) -> Check:
+    """Whether every task has the schedule, with the rollouts that a submission needs."""
+    checkout, problems = campaign.checkout, []
+    for task in campaign.tasks:
+        try:
+            found = checkout.schedule(task)
+        except NoCheckout as problem:
+            problems.append(problem.what)
+            continue
+        known = BY_TASK.get(task)
+        if campaign.kind is PlanKind.SUBMISSION and found.rollouts != FULL_ROLLOUTS:
+            problems.append(f"{task}: {found.rollouts} rollouts, not {FULL_ROLLOUTS}")
+        if known is not None and known.permuted is (found.mode == "replicate"):
+            problems.append(f"{task}: its mode is {found.mode}")
+    shown = f"{DEFAULT} of {len(campaign.tasks)} tasks"
+    if campaign.kind is PlanKind.SMOKE:
+        shown += f"; {SMOKE_SCHEDULE} is laid down for the smoke and taken away again"
+    return judged(
+        "schedules",
+        f"the {DEFAULT} schedule of every task, as the benchmark ships it",
+        problems or ([] if campaign.tasks else ["none of the benchmark's tasks is there"]),
+        shown,
+        "restore the files (git checkout -- src/tasks), or name other tasks with --task",
+    )
+
+
+def system_check(campaign: Campaign) -> Check:
+    """Whether the system is there: `run-all` does not ask before it starts a child for every task."""
+    name, there = "system", campaign.checkout.systems()
+    needed = "a system below src/systems"
+    if campaign.system in there:
+        return Check(name, State.OK, campaign.system, needed)
+    mend = f"{suggestion(campaign.system, there)}" if there else "nothing is below src/systems"
+    return Check(name, State.FAILED, f"there is no {campaign.system}", needed, mend)
+
+
+def secrets_check(campaign: Campaign) -> Check:
+    """Whether a secret would be written down: parameters go into logs, manifests and the list of processes."""
+    name = "secrets"
+    needed = "no secret in parameters, none in a file of the checkout that its dashboard serves"
+    inside = [key for key, value in campaign.params.items() if is_secret(key, str(value))]
+    if inside:
+        mend = "take it out and put it into the environment: parameters are written into logs and manifests"
+        return Check(name, State.FAILED, f"a secret in parameter {', '.join(inside)}", needed, mend)
+    file = campaign.checkout.root / ".env"
+    if file.exists() and campaign.kind is not PlanKind.SMOKE:
+        mend = f"move {file} out of the checkout and export its variables, or run where nobody else has an account"
+        seen = "the dashboard of run-all serves .env to every user of this machine"
+        return Check(name, State.INCOMPLETE, seen, needed, mend)
+    return Check(name, State.OK, "none", needed)
