@@ -32,6 +32,18 @@ KNOWN: dict[str, str] = {
     "wide": "observations of so many characters more (value, 100000)",
     "same_order": "the task never hears of the rollout's index",
     "sandbox": "the workspace of the shop has expired",
+    "outage": "the host's network is gone, for so many seconds from its first look (value) or until the fault is gone",
+    "oom": "the engine's worker dies by signal 9; the third within a minute turns its pool off",
+    "key_limit": "the engine's calls are refused with 402, as with a key that has the word `spent` in it",
+    "transport_death": "so many attempts of a call die after they were sent (value, 3; more break the engine's own rule)",
+    "blip": "so many attempts of a call fail at the provider (value, 1)",
+    "prose": "the engine leaves its answer in prose",
+    "repair_broken": "the round that repairs the form of an answer raises a NameError",
+    "late_error": "an answered task fails afterwards",
+    "no_shim": "the engine cannot reach the benchmark: it answers without a single query",
+    "partial_mount": "the engine has workers, and none is alive",
+    "uid_clash": "the engine's folder belongs to another user",
+    "leak": "the engine is never stopped",
 }
 _LIVE = {"livelock"}
 

@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pytest_evalharness.clbench.miniature.schedules import Schedule, schedule
 from pytest_evalharness.clbench.miniature.systems.contract import Place, Response, System
 from pytest_evalharness.clbench.miniature.tasks.contract import Observation, Query, Step, Task
 from pytest_evalharness.clbench.miniature.traces import Recorder, local_now
+from pytest_evalharness.clbench.miniature.usage import Call
 
 PACE = "CLBENCH_MINIATURE_PACE"
 RUN_PID = "CLBENCH_MINIATURE_RUN_PID"
@@ -149,8 +150,10 @@ def _loop(job: Job, task: Task, system: System, recorder: Recorder, query: Query
         response = turn.answer(system, query)
         seconds = time.perf_counter() - began
         step = turn.step(response)
-        system.observe(query, step.observation)
-        recorder.interaction(query, response, step.observation, seconds=seconds, done=step.query is None)
+        later = turn.priced(system.observe(query, step.observation))
+        recorder.interaction(
+            query, response, step.observation, later, seconds=seconds, done=step.query is None
+        )
         recorder.add(step.outcomes)
         following = step.query
 
@@ -202,10 +205,11 @@ class _Turn:
             response = Response(UNKNOWN_ACTION, response.said, response.calls)
         if self.strikes("null"):
             response = Response(NULL_ACTIONS[query.schema], response.said, response.calls)
-        if self.strikes("unpriced"):
-            free = tuple(type(call)(**{**vars(call), "cost_usd": None}) for call in response.calls)
-            response = Response(response.action, response.said, free)
-        return response
+        return Response(response.action, response.said, self.priced(response.calls))
+
+    def priced(self, calls: tuple[Call, ...]) -> tuple[Call, ...]:
+        """The calls, without their prices where a fault takes them."""
+        return tuple(replace(call, cost_usd=None) for call in calls) if self.strikes("unpriced") else calls
 
     def step(self, response: Response) -> Step:
         """What the task makes of it."""

@@ -105,7 +105,10 @@ class Baseline:
         ordered = [self.traces[number] for number in sorted(self.traces)]
         outcomes = [one for trace in ordered for one in trace["instance_outcomes"]]
         interactions = [one for trace in ordered for one in trace["interactions"]]
-        events = [event for one in interactions for event in one["usage"]["respond"]["events"]]
+        events, observed = (
+            [event for one in interactions for event in one["usage"][kind]["events"]]
+            for kind in ("respond", "observe")
+        )
         status = "completed_with_gaps" if self.blocked else "completed"
         first, total, ended = self.jobs[0], len(self.jobs), local_now()
         blocked = sorted(self.blocked, key=lambda one: int(one["instance_index"]))
@@ -131,8 +134,8 @@ class Baseline:
             "blocked_instances": blocked,
             "usage": {
                 "respond": usage.summary(events),
-                "observe": usage.summary(()),
-                "interaction": usage.summary(events),
+                "observe": usage.summary(observed),
+                "interaction": usage.summary([*events, *observed]),
             },
             "instance_outcomes": outcomes,
         }

@@ -18,6 +18,7 @@ TASKS = {
 }
 SYSTEMS = {
     "notebook": ("pages", "Notebook"),
+    "ouroboros": ("ouroboros.adapter", "Ouroboros"),
     "plain": ("pages", "Plain"),
 }
 LIVELOCKS = frozenset({"mini_ledger_lookup", "mini_coin_duel"})

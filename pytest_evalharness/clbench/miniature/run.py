@@ -313,7 +313,7 @@ class Plan:
             "task": {"name": self.task, "params": shown},
             "task_brief": built.brief,
         }
-        with_baseline = registry.system_class(self.system).supports_baseline
+        with_baseline = registry.system_class(self.system).makes_baseline()
         if not with_baseline:
             print(f"Note: {self.system} does not support baseline mode. Skipping baseline run.\n", flush=True)
         self._manifest(head, "running", "baseline" if with_baseline else "runs", with_baseline=with_baseline)

@@ -12,6 +12,7 @@ from typing import Any
 from pytest_evalharness.clbench.miniature import usage
 from pytest_evalharness.clbench.miniature.systems.contract import Response
 from pytest_evalharness.clbench.miniature.tasks.contract import Observation, Outcome, Query
+from pytest_evalharness.clbench.miniature.usage import Call
 
 
 def local_now() -> datetime:
@@ -52,17 +53,25 @@ class Recorder:
         self.interactions: list[dict[str, Any]] = []
         self.outcomes: list[dict[str, Any]] = []
         self.events: list[dict[str, Any]] = []
+        self.observed: list[dict[str, Any]] = []
         self.latencies: list[float] = []
 
     def interaction(
-        self, query: Query, response: Response, observation: Observation, *, seconds: float, done: bool
+        self,
+        query: Query,
+        response: Response,
+        observation: Observation,
+        later: tuple[Call, ...] = (),
+        *,
+        seconds: float,
+        done: bool,
     ) -> None:
-        """Add a turn, and rewrite the snapshot."""
-        events = [call.as_dict() for call in response.calls]
+        """Add a turn, and rewrite the snapshot; `later` are calls that only the observation brought to light."""
+        events, observed = ([call.as_dict() for call in calls] for calls in (response.calls, later))
         self.events += events
+        self.observed += observed
         self.latencies.append(seconds)
         summed = usage.summary(events)
-        nothing = usage.summary(())
         self.interactions.append(
             {
                 "step_number": len(self.interactions) + 1,
@@ -80,8 +89,8 @@ class Recorder:
                 },
                 "usage": {
                     "respond": {**summed, "events": events},
-                    "observe": {**nothing, "events": []},
-                    "interaction": summed,
+                    "observe": {**usage.summary(observed), "events": observed},
+                    "interaction": usage.summary([*events, *observed]),
                 },
                 "done": done,
             }
@@ -136,8 +145,8 @@ class Recorder:
             "run_index": self.run_index,
             "usage": {
                 "respond": usage.summary(self.events),
-                "observe": usage.summary(()),
-                "interaction": usage.summary(self.events),
+                "observe": usage.summary(self.observed),
+                "interaction": usage.summary([*self.events, *self.observed]),
             },
         }
         return {

@@ -48,13 +48,16 @@ class System:
         name: under which it is registered.
         summary: a sentence.
         parameters: of its constructor, with their defaults; other keys of `--system-params` are dropped without a word.
-        supports_baseline: whether a stateless pass is made.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     parameters: ClassVar[dict[str, Any]]
-    supports_baseline: ClassVar[bool] = True
+
+    @classmethod
+    def makes_baseline(cls) -> bool:
+        """Whether a stateless pass is made beside the rollouts."""
+        return True
 
     def __init__(self, place: Place, params: dict[str, Any]) -> None:
         self.place, self.params = place, params
@@ -63,8 +66,9 @@ class System:
         """Answer a question."""
         raise NotImplementedError
 
-    def observe(self, query: Query, observation: Observation) -> None:
-        """See what an answer to a question led to."""
+    def observe(self, query: Query, observation: Observation) -> tuple[Call, ...]:
+        """See what an answer to a question led to; return the calls that only now can be told."""
+        return ()
 
     def memory(self) -> dict[str, Any] | None:
         """What it keeps, for the trace."""

@@ -32,9 +32,10 @@ class _Pages(System):
             action, {}, (Call(str(self.params["model"]), "miniature", "completion", tokens, 8, cost),)
         )
 
-    def observe(self, query: Query, observation: Observation) -> None:
+    def observe(self, query: Query, observation: Observation) -> tuple[Call, ...]:
         """Note it."""
         self.player.learn(query, observation)
+        return ()
 
     def memory(self) -> dict[str, Any] | None:
         """The notes."""
@@ -53,11 +54,12 @@ class Notebook(_Pages):
     parameters: ClassVar[dict[str, Any]] = {"model": "miniature/notebook-1", "seed": 7, "pages": 40}
     base_cost: ClassVar[float] = 0.002
 
-    def observe(self, query: Query, observation: Observation) -> None:
+    def observe(self, query: Query, observation: Observation) -> tuple[Call, ...]:
         """Note it, and tear out the oldest page where there are too many."""
-        super().observe(query, observation)
+        calls = super().observe(query, observation)
         while len(self.player.notes) > int(self.params["pages"]):
             del self.player.notes[next(iter(self.player.notes))]
+        return calls
 
 
 class Plain(_Pages):
@@ -68,11 +70,12 @@ class Plain(_Pages):
     parameters: ClassVar[dict[str, Any]] = {"model": "miniature/plain-1", "seed": 7}
     base_cost: ClassVar[float] = 0.0012
 
-    def observe(self, query: Query, observation: Observation) -> None:
+    def observe(self, query: Query, observation: Observation) -> tuple[Call, ...]:
         """Forget, once the instance is over."""
-        super().observe(query, observation)
+        calls = super().observe(query, observation)
         if observation.instance_complete:
             self.player.forget()
+        return calls
 
     def memory(self) -> dict[str, Any] | None:
         """Nothing."""
