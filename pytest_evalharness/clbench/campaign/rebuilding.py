@@ -242,10 +242,8 @@ def _by_position(passes: list[list[dict[str, Any]]], key: str) -> list[float | N
 
 def _running_mean(values: list[float | None]) -> list[float | None]:
     """The mean of the values up to each position."""
-    told = []
-    for at in range(len(values)):
-        told.append(_mean([one for one in values[: at + 1] if one is not None], _DIGITS))
-    return told
+    so_far = (values[: at + 1] for at in range(len(values)))
+    return [_mean([one for one in part if one is not None], _DIGITS) for part in so_far]
 
 
 def _rounded(values: Iterable[float | None]) -> list[float | None]:
