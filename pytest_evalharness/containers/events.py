@@ -196,7 +196,7 @@ def _deaths_of(told: list[Event]) -> Iterator[Death]:
     signals: list[int | None] = []
     for event in told:
         if event.action == "start":
-            started, ooms, signals = event, [], []
+            started = event  # what came before stays: engines tell the end of a short life before its start
         elif event.action == "oom":
             ooms.append(event)
         elif event.action == "kill":
