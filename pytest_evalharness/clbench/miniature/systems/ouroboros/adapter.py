@@ -55,6 +55,7 @@ class Ouroboros(System):
         self.seed = f"{place.task}:{place.run_index}:{place.instance}"
         self.question = ""
         self.count = self.empty = 0
+        self.abandoned = ""
         self.task_id = ""
         self.down_since: float | None = None
         self.engine = None if params.get("engine") == "llm" else self._boot()
@@ -95,10 +96,12 @@ class Ouroboros(System):
             return Response(self.player.act(query), {}, (self._call(0.01, 1),))
         position = query.instance_index if self.place.instance is None else self.place.instance
         if query.instance_id != self.question:
-            self.question, self.empty = query.instance_id, 0
+            self.question, self.empty, self.abandoned = query.instance_id, 0, ""
             if not self._hold(position, ""):
                 return self._fallback(query, "host network is still down")
             self._submit(query.instance_index)
+        elif self.abandoned:
+            return self._fallback(query, self.abandoned)
         elif not self._hold(position, self.task_id):
             return self._fallback(query, "host network is still down")
         struck = {name: value for name in _TO_ENGINE if (value := self._struck(name, position)) is not None}
@@ -117,22 +120,19 @@ class Ouroboros(System):
         """
         began = time.monotonic()
         budget = float(os.environ.get(HOLD) or DEFAULT_HOLD)
-        told = False
+        told, shown = False, 0.0
+        why = "scope clock paused" if task_id else "nothing is sent yet"
+        where = f"host network DOWN - outage hold (task {task_id or None}, {why})"
         while self._network_down(position):
             waited = time.monotonic() - began
             if waited >= budget:
-                say(
-                    f"host network DOWN - outage hold of task {task_id or None} is over: {waited:.0f}s/{budget:.0f}s"
-                )
+                say(f"{where} over: {waited:.0f}s/{budget:.0f}s")
                 self._tell_wait(task_id, "exhausted", waited)
                 return False
-            if not told:
-                why = "scope clock paused" if task_id else "nothing is submitted"
-                say(
-                    f"host network DOWN - outage hold (task {task_id or None}, {why}) {waited:.0f}s/{budget:.0f}s"
-                )
-                self._tell_wait(task_id, "entered", waited)
-                told = True
+            if waited >= shown:
+                say(f"{where} {waited:.0f}s/{budget:.0f}s")
+                self._tell_wait(task_id, "waiting" if told else "entered", waited)
+                told, shown = True, max(1.0, 2 * waited)
             time.sleep(_STEP)
         if told:
             waited = time.monotonic() - began
@@ -158,7 +158,6 @@ class Ouroboros(System):
         """The ladder: an action, a typed answer, a repair of its form, and the schema's empty action."""
         status = told["status"]
         if status == "acting":
-            self.empty = 0
             return Response(told["action"])
         if status == "queued":
             say(
@@ -190,6 +189,7 @@ class Ouroboros(System):
 
     def _fallback(self, query: Query, reason: str) -> Response:
         self.empty += 1
+        self.abandoned = reason
         said: dict[str, Any] = {"fallback_reason": reason}
         if self.empty >= FORFEIT_AFTER:
             said |= {"latency_timeout": True, "forfeit_reason": "engine_unresponsive"}
