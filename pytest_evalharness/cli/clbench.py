@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from pytest_evalharness.cli import INCOMPLETE, clbench_preflight, clbench_salvage, clbench_status
+from pytest_evalharness.cli import INCOMPLETE, clbench_preflight, clbench_run, clbench_salvage, clbench_status
 from pytest_evalharness.errors import Untrustworthy
 
 _SCALES = ("bits", "pr9", "prefix")
@@ -51,6 +51,7 @@ def add_to(commands: Any) -> None:
     check.add_argument("--json", action="store_true", help="print JSON")
     check.set_defaults(run=run_check)
     clbench_preflight.add_to(inner)
+    clbench_run.add_to(inner)
     clbench_status.add_to(inner)
     clbench_salvage.add_to(inner)
 

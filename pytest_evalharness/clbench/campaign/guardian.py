@@ -12,6 +12,7 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,12 +110,65 @@ class Guardian:
         if self._process.stdout is not None:
             self._process.stdout.close()
 
+    def abandon(self) -> None:
+        """Let the pipe break: it ends what is left of the start, in its own time."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+
     def _await_ready(self) -> None:
         assert self._process.stdout is not None
         if not select.select([self._process.stdout], [], [], _READY_SECONDS)[0]:
             raise TimeoutError(f"the guardian said nothing within {_READY_SECONDS:g} s")
         if self._process.stdout.readline() != _READY:
             raise OSError("the guardian did not start")
+
+
+class Post:
+    """The place of a guardian during one start. Use it in a `with` statement around everything that is started.
+
+    Args:
+        appoint: starts a guardian.
+        alive: whether anything of the start is alive.
+
+    Raises:
+        OSError: the first guardian could not be started.
+    """
+
+    def __init__(self, appoint: Callable[[], Guardian], alive: Callable[[], bool]) -> None:
+        self._appoint = appoint
+        self._alive = alive
+        self._guardian = appoint()
+
+    @property
+    def pid(self) -> int:
+        """Whose place it is now."""
+        return self._guardian.pid
+
+    @property
+    def held(self) -> bool:
+        """Whether a guardian is there."""
+        return self._guardian.alive
+
+    def fill(self) -> None:
+        """Appoint another guardian.
+
+        Raises:
+            OSError: none could be started.
+        """
+        self._guardian.dismiss()
+        self._guardian = self._appoint()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """It may go only if nothing is left to guard."""
+        if self._alive():
+            self._guardian.abandon()
+        else:
+            self._guardian.dismiss()
 
 
 # ------------------------------------------------------------------ its own process

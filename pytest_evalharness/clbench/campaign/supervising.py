@@ -13,7 +13,7 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.clbench.campaign.alarm_watch import AlarmWatch
 from pytest_evalharness.clbench.campaign.census import Census
 from pytest_evalharness.clbench.campaign.domain_control import DomainControl
-from pytest_evalharness.clbench.campaign.guardian import Guardian
+from pytest_evalharness.clbench.campaign.guardian import Post
 from pytest_evalharness.clbench.campaign.interrupts import Interrupts
 from pytest_evalharness.clbench.campaign.money_watch import MoneyWatch
 from pytest_evalharness.clbench.campaign.process_table import Process
@@ -82,8 +82,7 @@ class Supervisor:
         domains: what can be done to each.
         alarms: what its results say is wrong.
         journal: where everything is written down before it is done.
-        guardian: that ends everything should this process die.
-        renew: starts another guardian.
+        post: of the guardian that ends everything should this process die.
         interrupts: who wants this process to end.
         last_event: number of the ledger's last event before the start: wishes behind it count.
         clock: tells the time.
@@ -100,8 +99,7 @@ class Supervisor:
         domains: DomainControl,
         alarms: AlarmWatch,
         journal: SupervisorJournal,
-        guardian: Guardian,
-        renew: Callable[[], Guardian],
+        post: Post,
         interrupts: Interrupts,
         last_event: int,
         clock: Clock,
@@ -114,8 +112,7 @@ class Supervisor:
         self._domains = domains
         self._alarms = alarms
         self._journal = journal
-        self._guardian = guardian
-        self._renew = renew
+        self._post = post
         self._interrupts = interrupts
         self._last_event = last_event
         self._clock = clock
@@ -149,10 +146,6 @@ class Supervisor:
             self._end("interrupted")
             raise
 
-    def dismiss_guardian(self) -> None:
-        """Nothing is left to guard."""
-        self._guardian.dismiss()
-
     def _reason_to_end(self) -> str:
         if self._interrupts.count:
             return f"interrupted by {self._interrupts.name or 'its caller'}"
@@ -176,12 +169,11 @@ class Supervisor:
 
     def _guard(self) -> None:
         """Have a guardian: one that was killed is replaced before anything else is done."""
-        if self._guardian.alive:
+        if self._post.held:
             return
-        self._journal.note("guardian lost", {})
-        self._guardian.dismiss()
+        self._journal.note("guardian lost", {"pid": self._post.pid})
         with suppress(OSError):  # the next tick tries again
-            self._guardian = self._renew()
+            self._post.fill()
             self._say("the guardian had died; another one watches now")
 
     def _end_lone(self, lone: list[Process]) -> None:

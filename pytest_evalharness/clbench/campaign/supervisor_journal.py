@@ -9,6 +9,7 @@ from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.errors import JournalUnavailable
 from pytest_evalharness.ledger.campaigns import CampaignEvent, CampaignLease, Campaigns, SeenProcess
+from pytest_evalharness.ledger.states import CampaignState
 
 _MOST_KEPT = 1000
 _AGAIN_SECONDS = 10.0
@@ -45,6 +46,16 @@ class SupervisorJournal:
         """Write down processes."""
         fixed = list(some)
         self._write(lambda: self._lease.saw(fixed))
+
+    def running(self, pid: int, started: str) -> None:
+        """Write down which process it is."""
+        self._write(lambda: self._lease.running(pid, started))
+
+    def end(self, state: CampaignState, exit_code: int | None, why: str) -> bool:
+        """Write down how it ended, after all that is late; False if that cannot be written: the next start finds it lost then."""
+        self._silent = self._silent and Deadline.after(self._clock, 0.0)
+        self._write(lambda: self._lease.end(state, exit_code, why))
+        return self._silent is None
 
     def heartbeat(self, progress: Mapping[str, Any]) -> None:
         """Say how far it is; what is late comes first. One that cannot be written is not made up for."""

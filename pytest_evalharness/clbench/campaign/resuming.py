@@ -1,0 +1,120 @@
+"""Going on with a campaign: whether it is still the same one, and its results made ready for `--missing-only`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.clbench.campaign.live import LiveReader
+from pytest_evalharness.clbench.campaign.plan import Campaign, differences
+from pytest_evalharness.clbench.campaign.quarantine import poisoned_passes, put_aside
+from pytest_evalharness.clbench.campaign.salvage import Salvage, prepare_missing_only
+from pytest_evalharness.clbench.campaign.salvage_words import report
+from pytest_evalharness.clbench.campaign.strays import strays
+from pytest_evalharness.errors import CampaignChanged
+
+ACCEPTABLE: Mapping[str, frozenset[str]] = {
+    "arguments": frozenset({"argv"}),
+    "environment": frozenset({"environment"}),
+    "revision": frozenset({"revision", "dirty"}),
+    "image": frozenset({"images"}),
+}
+"""What `--accept` can name, and which parts of an identity it lets differ."""
+_FORWARDED = frozenset({"system", "system_args"})
+"""Which the benchmark compares itself, and refuses."""
+
+
+def require_same(campaign: Campaign, before: Mapping[str, Any], accept: Collection[str]) -> list[str]:
+    """In what a campaign differs from what it began as, a sentence each; empty if in nothing.
+
+    Args:
+        campaign: as it would go on.
+        before: the identity that it began with.
+        accept: keys of `ACCEPTABLE` that may differ.
+
+    Raises:
+        CampaignChanged: it differs in something else.
+    """
+    now = campaign.identity()
+    changed = {key for key in {*before, *now} if before.get(key) != now.get(key)}
+    refused = {key for key in changed if key not in {one for kind in accept for one in ACCEPTABLE[kind]}}
+    if changed & _FORWARDED:  # the whole command differs with them
+        refused |= changed & _FORWARDED
+    told = differences(before, now)
+    if not refused:
+        return told
+    kinds = sorted(kind for kind, keys in ACCEPTABLE.items() if keys & refused)
+    if refused & _FORWARDED:
+        step = "give the same arguments as before, or begin another campaign: --name ANOTHER"
+    else:
+        flags = " ".join(f"--accept {kind}" for kind in kinds)
+        step = f"give the same as before, or begin another campaign: --name ANOTHER; {flags} goes on all the same, and says so for ever"
+    shown = _only({key: before.get(key) for key in refused}, {key: now.get(key) for key in refused})
+    raise CampaignChanged(
+        f"campaign {printable(campaign.name)} began as something else: {'; '.join(shown)}",
+        not_done="nothing was started, and its results are as they were",
+        next_step=step,
+    )
+
+
+def _only(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    return differences(before, now)
+
+
+def begun(campaign: Campaign) -> bool:
+    """Whether the benchmark has written anything of a campaign down: else there is nothing to go on with."""
+    return (campaign.run_folder / "manifest.json").exists()
+
+
+def quarantine(campaign: Campaign, clock: Clock, say: Callable[[str], None]) -> list[str]:
+    """Move passes aside that measured an outage, as soon as nothing writes them any more; a sentence for each.
+
+    Raises:
+        OSError: a file cannot be moved.
+    """
+    reader = LiveReader(campaign.checkout.root, campaign.run_folder, clock=clock)
+    moved = []
+    for one in poisoned_passes(reader.read()):
+        told = put_aside(campaign.checkout.root, campaign.run_folder, one, clock=clock)
+        moved.append(f"{one.live.task}, {one.live.name} was put into quarantine: {told.why}")
+        say(moved[-1])
+    return moved
+
+
+def prepare(
+    campaign: Campaign, tokens: Collection[str], clock: Clock, say: Callable[[str], None]
+) -> tuple[Salvage, list[str]]:
+    """Make `--missing-only` safe: publish what is whole, write off what was interrupted, move aside what measured an outage.
+
+    Args:
+        campaign: whose processes have all ended.
+        tokens: of its starts.
+        clock: tells the time.
+        say: told what is found and done.
+
+    Returns:
+        What was salvaged, and a sentence for each pass that was moved aside.
+
+    Raises:
+        StillRunning: somebody else's processes write there.
+        NotSalvaged: it could not be written; nothing should be resumed.
+    """
+
+    def salvaged() -> Salvage:
+        return prepare_missing_only(
+            campaign.run_folder,
+            clock=clock,
+            alive=lambda folder: [str(one) for one in strays(folder, tokens=frozenset(tokens))],
+            root=campaign.checkout.root,
+        )
+
+    found = salvaged()
+    # What was interrupted is known to be over only now; what is moved aside has to be put together anew.
+    moved = quarantine(campaign, clock, say)
+    if moved:
+        found = salvaged()
+    for line in report(found):
+        say(line)
+    return found, moved

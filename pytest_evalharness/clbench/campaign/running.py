@@ -1,0 +1,398 @@
+"""A campaign from its first process to its last: started, supervised, and ended so that nothing of it goes on spending."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.text import printable, redact
+from pytest_evalharness.clbench.campaign.alarm_watch import AlarmWatch
+from pytest_evalharness.clbench.campaign.census import Census
+from pytest_evalharness.clbench.campaign.domain_control import DomainControl
+from pytest_evalharness.clbench.campaign.guardian import Guardian, Post
+from pytest_evalharness.clbench.campaign.interrupts import Interrupts
+from pytest_evalharness.clbench.campaign.live import LiveReader
+from pytest_evalharness.clbench.campaign.money_watch import MoneyWatch
+from pytest_evalharness.clbench.campaign.plan import Campaign
+from pytest_evalharness.clbench.campaign.process_table import TOKEN, process
+from pytest_evalharness.clbench.campaign.processes import Fingerprint, end
+from pytest_evalharness.clbench.campaign.recipe import BUDGET, DEFAULT_BUDGET, OUROBOROS
+from pytest_evalharness.clbench.campaign.resuming import begun, prepare, quarantine, require_same
+from pytest_evalharness.clbench.campaign.supervising import Ending, Rhythm, Supervisor
+from pytest_evalharness.clbench.campaign.supervisor_journal import SupervisorJournal
+from pytest_evalharness.clbench.campaign.survivors import bury, remaining
+from pytest_evalharness.clbench.campaign.watch import Alarm, Limits
+from pytest_evalharness.errors import BenchmarkRefused, CampaignBusy, UsageError
+from pytest_evalharness.ledger.campaigns import CampaignLease, CampaignRecord, Start
+from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.states import CampaignState
+
+_REFUSED = 2
+"""The benchmark's exit code for arguments that it does not take, and for a resume that it does not."""
+_TAIL_BYTES = 4_000
+_TAIL_LINES = 6
+_EXITS = {CampaignState.FINISHED: 0, CampaignState.INTERRUPTED: 2}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a campaign stands when its supervisor is done.
+
+    Attributes:
+        name: the campaign's.
+        folder: its results.
+        state: where it stands.
+        exit_code: 0 finished and nothing doubted, 1 incomplete, 2 interrupted.
+        alarms: that came up, each as it was last.
+        paused: domains that stood still when it was ended.
+        notices: sentences that a report should have.
+        signalled: whether a signal ended it: who has the last word over this process should let it end too.
+        log: what `run-all` itself said.
+    """
+
+    name: str
+    folder: Path
+    state: CampaignState
+    exit_code: int
+    alarms: tuple[Alarm, ...] = ()
+    paused: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    signalled: bool = False
+    log: Path | None = None
+
+
+def run_campaign(
+    campaign: Campaign,
+    ledger: Ledger,
+    *,
+    clock: Clock,
+    on_progress: Callable[[str], None],
+    missing_only: bool = False,
+    accept: Collection[str] = (),
+    rhythm: Rhythm | None = None,
+    limits: Limits | None = None,
+    money: MoneyWatch | None = None,
+    stop: threading.Event | None = None,
+) -> Outcome:
+    """Run a campaign, or what is missing of it, until it has ended. Signals end it in order while this runs in the main thread.
+
+    Args:
+        campaign: what is run.
+        ledger: where it is kept; its folder gets the log of `run-all`.
+        clock: tells the time and waits.
+        on_progress: told what happens, a line or some.
+        missing_only: go on with one that was begun.
+        accept: keys of `resuming.ACCEPTABLE` in which it may differ from what it began as.
+        rhythm: how often it is looked at, and how long anything is waited for.
+        limits: from where on something is an alarm.
+        money: watches what may still be spent.
+        stop: set to end it from another thread.
+
+    Raises:
+        UsageError: there is one of that name and nobody asked to go on with it, or none to go on with.
+        CampaignBusy: another process supervises it.
+        CampaignChanged: it would go on as something else.
+        SurvivorsRemain: processes of it cannot be ended.
+        BenchmarkRefused: its program could not be started, or did not take its arguments.
+        StillRunning: somebody else's processes write its results.
+        NotSalvaged: what an earlier start left could not be made ready.
+        JournalUnavailable: the ledger cannot be written; nothing was started.
+    """
+    rhythm = rhythm or Rhythm()
+    with _claimed(campaign, ledger) as lease:
+        before = lease.record
+        bury(ledger, lease, clock=clock, say=on_progress, graces=rhythm.graces)
+        _require_asked(campaign, before, missing_only=missing_only)
+        notices = _same(campaign, lease, before, accept)
+        resumed = missing_only and begun(campaign)
+        if resumed:
+            tokens = [one.token for one in ledger.campaigns.starts(campaign.name)]
+            _, moved = prepare(campaign, tokens, clock, on_progress)
+            notices += moved
+        with Interrupts(stop) as interrupts:
+            run = _Run(campaign, ledger, lease, clock=clock, say=on_progress, rhythm=rhythm)
+            return run.whole(interrupts, limits or _limits(campaign), money, notices, resumed=resumed)
+
+
+@contextmanager
+def _claimed(campaign: Campaign, ledger: Ledger) -> Iterator[CampaignLease]:
+    ledger.campaigns.begin(campaign.name, _told(campaign), campaign.identity())
+    lease = ledger.campaigns.claim(campaign.name)
+    if lease is None:
+        owner = ledger.campaigns.find(campaign.name)
+        who = owner.owner if owner else None
+        raise CampaignBusy(
+            f"campaign {printable(campaign.name)} is supervised by {who or 'another process'}",
+            not_done="nothing was started",
+            next_step=f"evalharness clbench status {shlex.quote(campaign.name)}; end ends it",
+        )
+    with lease:
+        yield lease
+
+
+def _told(campaign: Campaign) -> dict[str, object]:
+    return {
+        "kind": str(campaign.kind),
+        "checkout": str(campaign.checkout.root),
+        "embedded": campaign.checkout.embedded,
+        "run_folder": str(campaign.run_folder),
+        "system": campaign.system,
+        "tasks": list(campaign.tasks),
+        "rollouts": campaign.rollouts,
+        "recipe": campaign.recipe,
+        "deviations": list(campaign.deviations),
+    }
+
+
+def _require_asked(campaign: Campaign, before: CampaignRecord, *, missing_only: bool) -> None:
+    """Paying again is asked for: a name that was used is not begun anew.
+
+    Raises:
+        UsageError: it is not as it was asked for.
+    """
+    never = before.state is CampaignState.PLANNED
+    if missing_only:
+        if never and not begun(campaign):
+            raise UsageError(
+                f"there is nothing of campaign {printable(campaign.name)} to go on with in {campaign.run_folder}",
+                not_done="nothing was started",
+                next_step="the same command without --missing-only begins it",
+            )
+        return
+    if never and not campaign.run_folder.exists():
+        return
+    if not never and not begun(campaign):
+        return  # it died before the benchmark had written anything
+    was = f"it is {before.state}" if not never else f"{campaign.run_folder} exists"
+    raise UsageError(
+        f"campaign {printable(campaign.name)} was begun before: {was}",
+        not_done="nothing was started",
+        next_step="--missing-only goes on with it, and pays what is missing only; --name ANOTHER begins another",
+    )
+
+
+def _same(
+    campaign: Campaign, lease: CampaignLease, before: CampaignRecord, accept: Collection[str]
+) -> list[str]:
+    """Refuse a campaign that changed; returns what was accepted, now and ever before."""
+    if before.state is CampaignState.PLANNED:
+        if before.identity != campaign.identity():
+            lease.accept(_told(campaign), campaign.identity(), [])
+        return []
+    changed = require_same(campaign, before.identity, accept)
+    if changed:
+        lease.accept(_told(campaign), campaign.identity(), changed)
+    return [f"it went on although it had changed: {one}" for one in changed]
+
+
+def _limits(campaign: Campaign) -> Limits:
+    """An engine's budget is one for each rollout; other systems have none that anybody tells."""
+    if campaign.system != OUROBOROS:
+        return Limits()
+    try:
+        return Limits(budget=float(campaign.environment.get(BUDGET) or DEFAULT_BUDGET))
+    except ValueError:
+        return Limits()
+
+
+class _Run:
+    """One start."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        ledger: Ledger,
+        lease: CampaignLease,
+        *,
+        clock: Clock,
+        say: Callable[[str], None],
+        rhythm: Rhythm,
+    ) -> None:
+        self._campaign = campaign
+        self._ledger = ledger
+        self._lease = lease
+        self._clock = clock
+        self._say = say
+        self._rhythm = rhythm
+        self._home = ledger.path.parent
+
+    def whole(
+        self,
+        interrupts: Interrupts,
+        limits: Limits,
+        money: MoneyWatch | None,
+        notices: list[str],
+        *,
+        resumed: bool,
+    ) -> Outcome:
+        """Start it, watch it, and write down how it ended."""
+        argv = self._campaign.resume_argv if resumed else self._campaign.argv
+        events = self._ledger.campaigns.events(self._campaign.name)
+        start = self._lease.start(argv)
+        self._say(f"$ cd {shlex.quote(str(self._campaign.checkout.root))}")
+        self._say(f"$ {printable(redact(shlex.join(argv)), 2000)}")
+        mark = Fingerprint(frozenset({start.token}))
+        with self._post(start, mark) as post:
+            journal = SupervisorJournal(self._ledger.campaigns, self._lease, self._clock, self._say)
+            program = self._started(start, journal)
+            try:
+                census = Census(mark, program.pid, self._campaign.tasks, start.host, journal)
+                domains = self._domains(census, journal)
+                reader = LiveReader(
+                    self._campaign.checkout.root, self._campaign.run_folder, clock=self._clock
+                )
+                alarms = AlarmWatch(reader, domains, journal, self._say, limits)
+                supervisor = Supervisor(
+                    program,
+                    census=census,
+                    domains=domains,
+                    alarms=alarms,
+                    journal=journal,
+                    post=post,
+                    interrupts=interrupts,
+                    last_event=events[-1].id if events else 0,
+                    clock=self._clock,
+                    say=self._say,
+                    rhythm=self._rhythm,
+                    money=money,
+                )
+                ending = supervisor.watch()
+                alarms.look()
+            except BaseException:
+                end(lambda: mark.find().values(), self._clock, self._rhythm.graces)
+                raise
+            return self._outcome(
+                start,
+                ending,
+                domains,
+                alarms=alarms.alarms,
+                journal=journal,
+                notices=notices,
+                signalled=bool(interrupts.name),
+            )
+
+    def _post(self, start: Start, mark: Fingerprint) -> Post:
+        home, name = self._home, self._campaign.name
+        try:
+            return Post(
+                lambda: Guardian.of(home, name, start.token, self._rhythm.graces),
+                lambda: bool(mark.find()),
+            )
+        except OSError as problem:
+            raise self._not_started(f"its guardian did not start: {problem}") from None
+
+    def _started(self, start: Start, journal: SupervisorJournal) -> subprocess.Popen[bytes]:
+        """Start the program in a process group of its own: a terminal's Ctrl-C is for its supervisor, who hands it on.
+
+        Raises:
+            BenchmarkRefused: it could not be started.
+        """
+        log = self._log(start)
+        try:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            with log.open("ab") as output:
+                program = subprocess.Popen(
+                    start.argv,
+                    cwd=self._campaign.checkout.root,
+                    env={**os.environ, **self._campaign.environment, TOKEN: start.token},
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+        except OSError as problem:
+            raise self._not_started(f"{start.argv[0]}: {problem.strerror or problem}") from None
+        seen = process(program.pid)
+        journal.running(program.pid, seen.started if seen else "")
+        self._say(f"run-all is process {program.pid}; what it says: {log}")
+        return program
+
+    def _not_started(self, why: str) -> BenchmarkRefused:
+        self._lease.end(CampaignState.PLANNED, None, why)
+        return BenchmarkRefused(
+            f"campaign {printable(self._campaign.name)} could not be started: {why}",
+            not_done="nothing was started and nothing was paid",
+            next_step="evalharness clbench preflight with the same options",
+        )
+
+    def _log(self, start: Start) -> Path:
+        return self._home / "clbench" / "logs" / self._campaign.slug / f"run-all-{start.number}.log"
+
+    def _domains(self, census: Census, journal: SupervisorJournal) -> DomainControl:
+        return DomainControl(
+            self._campaign.name,
+            self._campaign.tasks,
+            census.find,
+            journal,
+            clock=self._clock,
+            say=self._say,
+            hold=self._rhythm.hold,
+            graces=self._rhythm.graces,
+        )
+
+    def _outcome(
+        self,
+        start: Start,
+        ending: Ending,
+        domains: DomainControl,
+        *,
+        alarms: tuple[Alarm, ...],
+        journal: SupervisorJournal,
+        notices: list[str],
+        signalled: bool,
+    ) -> Outcome:
+        if ending.left:
+            raise remaining(self._campaign.name, ending.left)
+        if not ending.by_us and ending.exit_code == _REFUSED:
+            journal.end(CampaignState.INCOMPLETE, ending.exit_code, ending.why)
+            raise BenchmarkRefused(
+                f"run-all did not take campaign {printable(self._campaign.name)}: {_tail(self._log(start))}",
+                not_done="nothing was paid",
+                next_step=f"what it says; all of it is in {self._log(start)}",
+            )
+        trouble = [f"{task} was ended: {why}" for task, why in domains.ended.items()]
+        try:
+            trouble += quarantine(self._campaign, self._clock, self._say)
+        except OSError as problem:
+            trouble.append(f"what measured an outage could not be moved aside: {problem}")
+        state = _state(ending, troubled=bool(trouble))
+        if not journal.end(state, ending.exit_code, ending.why):
+            notices.append(f"the ledger could not be written: it does not know that the campaign is {state}")
+        return Outcome(
+            self._campaign.name,
+            self._campaign.run_folder,
+            state,
+            _EXITS.get(state, 1),
+            alarms,
+            tuple(domains.paused),
+            (*notices, *trouble),
+            signalled=signalled,
+            log=self._log(start),
+        )
+
+
+def _state(ending: Ending, *, troubled: bool) -> CampaignState:
+    if ending.by_us:
+        return CampaignState.INTERRUPTED
+    if ending.exit_code is None or ending.exit_code < 0:
+        return CampaignState.LOST
+    return CampaignState.INCOMPLETE if ending.exit_code or troubled else CampaignState.FINISHED
+
+
+def _tail(log: Path) -> str:
+    """The last lines of what the program said."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - _TAIL_BYTES))
+            lines = file.read().decode("utf-8", "replace").strip().splitlines()
+    except OSError:
+        return "its log cannot be read"
+    return printable(redact(" / ".join(line.strip() for line in lines[-_TAIL_LINES:])), 1000) or "nothing"
