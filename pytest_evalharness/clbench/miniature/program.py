@@ -66,7 +66,7 @@ def _list(argv: Sequence[str], root: Path) -> int:
 
 
 def _inspect(argv: Sequence[str], root: Path) -> int:
-    from pytest_evalharness.clbench.miniature.run import unknown
+    from pytest_evalharness.clbench.miniature.arguments import unknown
 
     parser = argparse.ArgumentParser(prog="clbench inspect")
     parser.add_argument("kind", choices=["task", "system"])
@@ -105,7 +105,7 @@ def _describe_task(root: Path, name: str, brief: dict[str, Any]) -> None:
 
 
 def _smoke(argv: Sequence[str], root: Path) -> int:
-    from pytest_evalharness.clbench.miniature.run import fail, unknown
+    from pytest_evalharness.clbench.miniature.arguments import fail, unknown
     from pytest_evalharness.clbench.miniature.schedules import schedules
 
     parser = argparse.ArgumentParser(prog="clbench smoke")
@@ -158,7 +158,7 @@ def _two_steps(root: Path, parsed: argparse.Namespace, chosen: str) -> None:
 
 
 def _validate(argv: Sequence[str], root: Path) -> int:
-    from pytest_evalharness.clbench.miniature.run import unknown
+    from pytest_evalharness.clbench.miniature.arguments import unknown
 
     parser = argparse.ArgumentParser(prog="clbench validate")
     parser.add_argument("kind", choices=["task", "system"])
