@@ -17,6 +17,7 @@ from pytest_evalharness.clbench.shapes import (
     Interaction,
     Outcome,
     RunTrace,
+    Salvaged,
     Summary,
     SystemParams,
     TaskParams,
@@ -85,6 +86,7 @@ class TaskArtifact:
         model: its model, as it was named.
         baseline: the run's own stateless baseline.
         rollouts: by seed.
+        salvaged: what it says of a crash; None where the benchmark itself wrote it.
     """
 
     task: str
@@ -96,6 +98,7 @@ class TaskArtifact:
     model: str | None
     baseline: Pass | None
     rollouts: tuple[Pass, ...]
+    salvaged: Salvaged | None = None
 
 
 def unpacked(path: Path) -> bytes:
@@ -187,6 +190,7 @@ def artifact_of(task: str, raw: bytes | msgspec.Raw) -> TaskArtifact:
         model if isinstance(model, str) else None,
         None if told.baseline_trace is None else _pass(told.baseline_trace, None),
         _rollouts(told.run_traces or []),
+        told.salvage,
     )
 
 

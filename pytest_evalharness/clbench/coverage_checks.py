@@ -6,6 +6,7 @@ from pytest_evalharness.clbench.checking import Check, State, judged, short
 from pytest_evalharness.clbench.domains import BY_TASK, Family
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scoring import usable, whole_baseline
+from pytest_evalharness.clbench.shapes import Salvaged
 
 _COUNTS = {Family.OFFICIAL: "six", Family.EMBEDDED: "four"}
 
@@ -103,6 +104,33 @@ def campaign(run: PublishedRun) -> Check:
         "let the campaign end, or run the failed tasks again",
         bad=State.INCOMPLETE,
     )
+
+
+def salvaged(run: PublishedRun) -> Check:
+    """Whether artifacts were put together after a crash, and whether rollouts were lost in it."""
+    made = {task: told for task, artifact in run.tasks.items() if (told := artifact.salvaged) is not None}
+    whole = [
+        f"{short(task)}{', of several starts' if len(told.groups or ()) > 1 else ''}"
+        for task, told in made.items()
+    ]
+    return judged(
+        "salvage",
+        "every rollout of a task: those that ended before a crash are no random sample of all",
+        [_partial(task, told) for task, told in made.items() if told.partial],
+        f"put together from whole passes: {', '.join(whole)}" if whole else "as the benchmark wrote them",
+        "evalharness clbench run --missing-only runs these tasks again, each as a whole",
+        bad=State.INCOMPLETE,
+    )
+
+
+def _partial(task: str, told: Salvaged) -> str:
+    of = "" if told.rollouts_expected is None else f" of {told.rollouts_expected}"
+    lost = [
+        f"{one.run_index} after {one.instances or 0}{'' if one.expected is None else f' of {one.expected}'} instances"
+        for one in told.written_off or ()
+    ]
+    what = f"{short(task)}: partial, {len(told.rollouts_complete or ())}{of} rollouts"
+    return f"{what}; written off: {', '.join(lost)}" if lost else what
 
 
 def schedule(run: PublishedRun) -> Check:

@@ -17,6 +17,7 @@ from pytest_evalharness.clbench.estimates import Composite, Estimate, composite,
 from pytest_evalharness.clbench.poisoning import Flag, flags
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale, Unit, total, units
+from pytest_evalharness.clbench.shapes import Salvaged
 from pytest_evalharness.errors import NothingComplete, ReferenceMissing, ScalesMixed
 
 _NO_DENOMINATOR = 1e-12
@@ -55,6 +56,7 @@ class TaskScore:
         maximum: the reference reward times the instances.
         cost_all: dollars of all passes, the baseline and excluded rollouts too; None where one does not tell.
         units: in which cohort studies are stored; empty for the other tasks.
+        salvaged: what its artifact says of a crash; None where the benchmark itself wrote it.
     """
 
     task: str
@@ -71,6 +73,7 @@ class TaskScore:
     cost_all: float | None
     units: tuple[Unit, ...]
     excluded: tuple[Excluded, ...]
+    salvaged: Salvaged | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,10 @@ class RunScore:
     @property
     def clean(self) -> bool:
         """Whether it is complete, nothing was left out and nothing is doubted."""
-        left_out = any(one.excluded or one.baseline is None for one in self.tasks.values())
+        left_out = any(
+            one.excluded or one.baseline is None or (one.salvaged is not None and one.salvaged.partial)
+            for one in self.tasks.values()
+        )
         return self.complete and not left_out and not self.flags and not self.readings[self.scale].mixed
 
 
@@ -273,6 +279,7 @@ def _task(
         _sum([one.cost for one in (*artifact.rollouts, *([artifact.baseline] if artifact.baseline else []))]),
         tuple(sorted(frozenset().union(*map(units, rollouts)))) if task == COHORT else (),
         excluded,
+        artifact.salvaged,
     )
 
 

@@ -173,13 +173,46 @@ class Summary(msgspec.Struct, gc=False):
     run_mode: str | None = None
 
 
+class WrittenOff(msgspec.Struct, gc=False, frozen=True):
+    """A rollout that a crash interrupted: it is in no mean."""
+
+    run_index: int | None = None
+    instances: int | None = None
+    expected: int | None = None
+    cost_usd: float | None = None
+
+
+class Salvaged(msgspec.Struct, gc=False, frozen=True):
+    """What an artifact says that was put together after a crash, by `evalharness clbench salvage`.
+
+    Attributes:
+        state: `partial` where rollouts are missing.
+        groups: run groups that its passes are of: several where the campaign was started several times.
+        rollouts_expected: how many there were to be.
+        rollouts_complete: seeds of those that it has.
+        written_off: those that were interrupted, each attempt.
+    """
+
+    state: str | None = None
+    groups: list[str] | None = None
+    rollouts_expected: int | None = None
+    rollouts_complete: list[int] | None = None
+    written_off: list[WrittenOff] | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether rollouts are missing."""
+        return self.state == "partial"
+
+
 class ViewerArtifact(msgspec.Struct, gc=False):
-    """`tasks/<task>.json[.gz]`."""
+    """`tasks/<task>.json[.gz]`; `salvage` is there only where it was put together after a crash."""
 
     kind: str | None = None
     summary: Summary | None = None
     baseline_trace: Trace | None = None
     run_traces: list[RunTrace] | None = None
+    salvage: Salvaged | None = None
 
 
 class ManifestTask(msgspec.Struct, gc=False):

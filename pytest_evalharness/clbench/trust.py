@@ -15,6 +15,7 @@ CHECKS: tuple[Callable[[PublishedRun], Check], ...] = (
     coverage_checks.rollouts,
     coverage_checks.baselines,
     coverage_checks.campaign,
+    coverage_checks.salvaged,
     coverage_checks.schedule,
     result_checks.one_scale,
     result_checks.recomputed,

@@ -85,8 +85,8 @@ def campaign(tmp_path, clbench_files):
 def test_a_sound_run_passes_every_check(campaign):
     assert {name: one.state for name, one in campaign.states().items()} == dict.fromkeys(
         (
-            "files", "coverage", "rollouts", "baselines", "campaign", "schedule", "one scale", "recomputed rewards", "range",
-            "rewards told", "no poisoned instance", "no null rollout", "seed orders", "prices",
+            "files", "coverage", "rollouts", "baselines", "campaign", "salvage", "schedule", "one scale", "recomputed rewards",
+            "range", "rewards told", "no poisoned instance", "no null rollout", "seed orders", "prices",
         ),
         "ok",
     )  # fmt: skip
@@ -393,3 +393,23 @@ def test_a_flagged_rollout_makes_the_report_fail_and_the_score_unclean(campaign,
     assert main(["clbench", "check", folder]) == 11
     assert main(["clbench", "score", folder, "--reference", folder]) == 1
     assert "flagged: code, rollout 3: all 19 instances" in capsys.readouterr().out
+
+
+def test_artifacts_put_together_after_a_crash_are_told_apart(campaign):
+    campaign.tasks[SALES]["salvage"] = {"state": "whole", "groups": ["a", "b"], "written_off": []}
+    campaign.tasks[DB]["salvage"] = {
+        "state": "partial",
+        "groups": ["a"],
+        "rollouts_expected": 5,
+        "rollouts_complete": [0, 2],
+        "written_off": [{"run_index": 1, "instances": 27, "expected": 40, "cost_usd": 4.1}],
+    }
+    told = campaign.states()["salvage"]
+    assert told.state == "incomplete"
+    assert told.seen == "db: partial, 2 of 5 rollouts; written off: 1 after 27 of 40 instances"
+
+
+def test_an_artifact_put_together_from_whole_passes_is_as_good_as_another(campaign):
+    campaign.tasks[SALES]["salvage"] = {"state": "whole", "groups": ["a", "b"], "written_off": []}
+    told = campaign.states()["salvage"]
+    assert (told.state, told.seen) == ("ok", "put together from whole passes: sales, of several starts")
