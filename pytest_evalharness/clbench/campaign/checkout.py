@@ -133,8 +133,9 @@ class Checkout:
         """What a report calls it."""
         if self.embedded:
             return f"embedded miniature {self.revision}"
-        told = self.revision[:12] or "unknown revision"
-        return f"{self.root} at {told}{', with changes that are not committed' if self.dirty else ''}"
+        if not self.revision:
+            return f"{self.root}, whose revision git does not tell"
+        return f"{self.root} at {self.revision[:12]}{', with changes that are not committed' if self.dirty else ''}"
 
 
 def open_checkout(

@@ -25,6 +25,8 @@ BASELINE = order_probe.BASELINE
 NAME = "seed orders"
 _STARTS_CONTAINERS = frozenset({CODEBASE, SALES})
 """Tasks that start a workspace for their first question: their instances are told by ids alone, which are bound to content."""
+_MORE = 12
+"""Instances that are compared where the first few of two seeds are the same."""
 _ATONCE = 2
 
 
@@ -60,11 +62,17 @@ def permuted(checkout: Checkout, task: str) -> bool:
 def _orders(checkout: Checkout, task: str, passes: Sequence[str], environment: Mapping[str, str]) -> Orders:
     if not checkout.python:
         return Orders(task, {}, "the interpreter of its clbench is not known")
-    return read(task, ask(_argv(checkout, task, passes), checkout.root, environment))
+    found = Orders(task, {})
+    for instances in (AT_LEAST, _MORE):
+        answer = ask(_argv(checkout, task, instances, passes), checkout.root, environment)
+        found = read(task, answer)
+        if found.problem or not same(found):
+            break  # small stages are shuffled into the same beginning now and then: only more instances tell
+    return found
 
 
-def _argv(checkout: Checkout, task: str, passes: Sequence[str]) -> list[str]:
-    told = [str(AT_LEAST), *passes]
+def _argv(checkout: Checkout, task: str, instances: int, passes: Sequence[str]) -> list[str]:
+    told = [str(instances), *passes]
     if checkout.embedded:
         return [checkout.python, "-m", f"{MINIATURE}.orders", task, DEFAULT, *told]
     how = "ids" if task in _STARTS_CONTAINERS else "prompts"
@@ -115,18 +123,18 @@ def _seeds(one: Orders) -> dict[str, str]:
     return {name: digest for name, digest in one.digests.items() if name != BASELINE}
 
 
-def _problems(one: Orders) -> list[str]:
-    seeds = _seeds(one)
+def same(one: Orders) -> list[list[str]]:
+    """Groups of seeds that would meet one and the same order."""
     groups: dict[str, list[str]] = {}
-    for name, digest in seeds.items():
+    for name, digest in _seeds(one).items():
         if digest:
             groups.setdefault(digest, []).append(name)
-    told = [
-        f"{one.task}: seeds {', '.join(same)} would meet one and the same order"
-        for same in groups.values()
-        if len(same) > 1
-    ]
-    first, canonical = seeds.get("0"), one.digests.get(BASELINE)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _problems(one: Orders) -> list[str]:
+    told = [f"{one.task}: seeds {', '.join(group)} would meet one and the same order" for group in same(one)]
+    first, canonical = _seeds(one).get("0"), one.digests.get(BASELINE)
     if first and canonical and first != canonical:
         told.append(f"{one.task}: seed 0 would not meet the baseline's order")
     return told
