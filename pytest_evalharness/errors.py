@@ -48,6 +48,7 @@
         ├── NothingToSalvage        no CL-Bench campaign where one should have been left
         ├── StillRunning            a CL-Bench campaign whose processes are alive cannot be salvaged
         ├── NotSalvaged             what a CL-Bench campaign left could not be written anew
+        ├── SmokeRefused            a CL-Bench smoke that cannot begin
         └── EngineUnavailable       the container engine does not tell what it holds
 
 Every class has a stable code; `docs/reference/errors.md` has a paragraph for each.
@@ -390,6 +391,12 @@ class NotSalvaged(Untrustworthy):
     """What a CL-Bench campaign left could not be written anew; it is as it was."""
 
     code = "EVH417"
+
+
+class SmokeRefused(Untrustworthy):
+    """A CL-Bench smoke cannot begin: its schedule cannot be there, or another smoke is under way."""
+
+    code = "EVH418"
 
 
 class EngineUnavailable(Untrustworthy):
