@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import sys
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _EVERY_PLAIN = 10.0
 """Seconds between two lines where nothing is redrawn; an alarm does not wait for them."""
+_EVERY_SILENT = 300.0
+"""Seconds after which a line is told without any news."""
 _CLEAR_BELOW = "\x1b[J"
 
 
@@ -36,11 +39,12 @@ class Screen:
             return
         begun = [one for one in standing.alarms if one.key not in self._alarms]
         self._alarms = {one.key for one in standing.alarms}
-        now, line = self._clock.monotonic(), summary(standing)
-        due = self._at is None or now - self._at >= _EVERY_PLAIN
-        if begun or (due and line != self._line):
-            self._line, self._at = line, now
-            self._print([line, *map(alarm_line, begun)])
+        now, told = self._clock.monotonic(), standing.told
+        news = str((told.done, told.cost, [(one.live.task, one.live.status) for one in told.tasks]))
+        quiet = math.inf if self._at is None else now - self._at
+        if begun or (quiet >= _EVERY_PLAIN and news != self._line) or quiet >= _EVERY_SILENT:
+            self._line, self._at = news, now
+            self._print([summary(standing, told), *map(alarm_line, begun)])
 
     def end(self) -> None:
         """Leave the terminal as a next command wants it."""

@@ -89,8 +89,8 @@ class LiveReader:
         if where is not None:
             held = self.files.read(where / "manifest.json", _live_manifest)
             live = cast("LiveManifest | None", held.value)
-            if live is not None or any(where.glob("run_*.json")):
-                passes = self._live_passes(told, where, live, manifest)
+            if places := self._places(told.task, where, live):
+                passes = self._live_passes(told, where, places, live, manifest)
                 return LiveTask(told.task, told.status, where.name, passes, held.problem)
         return self._published(told, manifest)
 
@@ -102,16 +102,31 @@ class LiveReader:
         where = (self._root / told.live_manifest_path).resolve().parent
         return where if where.is_relative_to(results) and where != results else None
 
+    def _places(self, task: str, where: Path, live: LiveManifest | None) -> dict[int | None, str]:
+        """The passes of a live folder and their files' names, also of those that were there once."""
+        known = {
+            one.run_index: _label(None, one.run_index)
+            for one in self._passes.values()
+            if one.key[0] == task and one.group == where.name
+        }
+        told = known | _places(where, live)
+        return {index: told[index] for index in sorted(told, key=lambda one: -1 if one is None else one)}
+
     def _live_passes(
-        self, told: CampaignTask, where: Path, live: LiveManifest | None, manifest: CampaignManifest | None
+        self,
+        told: CampaignTask,
+        where: Path,
+        places: dict[int | None, str],
+        live: LiveManifest | None,
+        manifest: CampaignManifest | None,
     ) -> tuple[LivePass, ...]:
-        found = [self._live(told.task, where, index, label) for index, label in _places(where, live)]
+        found = [self._live(told.task, where, index, label) for index, label in places.items()]
         params = live.task.params if live and live.task else None
         # Some tasks overrule what they were asked for: what the runner counted comes first.
         counts = [params.expected if params else None, *(one.expected for one in found)]
         counts += [_by_schedule(told.task, manifest), params.asked if params else None]
         expected = next((count for count in counts if count), None)
-        return tuple(settled(one, expected, ended=told.status in FINISHED) for one in found)
+        return tuple(settled(one, expected, ended=_ended(told, manifest)) for one in found)
 
     def _live(self, task: str, where: Path, index: int | None, label: str) -> LivePass:
         held = self.files.read(where / f"{label}.json", live_pass)
@@ -134,7 +149,7 @@ class LiveReader:
             held = self.files.read(path, lambda raw: published_passes(told.task, raw))
             if held.value is not None or held.problem:
                 return LiveTask(told.task, told.status or "ok", "", held.value or (), held.problem)
-        expected, ended = _by_schedule(told.task, manifest), told.status in FINISHED
+        expected, ended = _by_schedule(told.task, manifest), _ended(told, manifest)
         to_come = (LivePass(told.task, index) for index in (None, *range(_rollouts(manifest))))
         passes = tuple(settled(one, expected, ended=ended) for one in to_come)
         return LiveTask(told.task, told.status, "", passes)
@@ -151,30 +166,34 @@ def checkout_of(run_folder: Path) -> Path | None:
     return None
 
 
-def _places(where: Path, live: LiveManifest | None) -> list[tuple[int | None, str]]:
-    """The passes of a live folder and their files' names: the baseline, then rollouts by seed.
-
-    File names count rollouts from 1, everything else from 0.
-    """
+def _places(where: Path, live: LiveManifest | None) -> dict[int | None, str]:
+    """The passes that a live folder tells of, and their files' names, which count rollouts from 1 where all else counts from 0."""
+    found: dict[int | None, str] = {}
     if live is None:
-        labels = sorted(path.stem for path in where.glob("run_*.json"))
-        told = {int(label[4:]) - 1: label for label in labels if label[4:].isdecimal()}
+        labels = (path.stem for path in where.glob("run_*.json"))
+        found |= {
+            int(label[4:]) - 1: label for label in labels if label[4:].isdecimal() and int(label[4:]) > 0
+        }
         baseline = (where / "baseline.json").exists()
     else:
-        told = {
-            one.run_index: _label(one.trace_path, one.run_index)
-            for one in live.runs or ()
-            if one.run_index is not None
-        }
+        for one in live.runs or ():
+            if one.run_index is not None and one.run_index >= 0:
+                found[one.run_index] = _label(one.trace_path, one.run_index)
         baseline = live.baseline is not None
-    first: list[tuple[int | None, str]] = [(None, "baseline")] if baseline else []
-    return [*first, *((index, told[index]) for index in sorted(told) if index >= 0)]
+    return {None: "baseline", **found} if baseline else found
 
 
-def _label(path: str | None, index: int) -> str:
-    """A rollout's file, by its name only: the folder is the one that is being read."""
+def _label(path: str | None, index: int | None) -> str:
+    """A pass's file, by its name only: the folder is the one that is being read."""
+    if index is None:
+        return "baseline"
     stem = Path(path).stem if path else ""
     return stem if stem.startswith("run_") else f"run_{index + 1}"
+
+
+def _ended(told: CampaignTask, manifest: CampaignManifest | None) -> bool:
+    """Whether a task's program has ended: its manifest says so of it, or of the whole campaign."""
+    return told.status in FINISHED or (manifest is not None and manifest.status not in {None, "running"})
 
 
 def _by_schedule(task: str, manifest: CampaignManifest | None) -> int | None:

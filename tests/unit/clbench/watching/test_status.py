@@ -1,0 +1,229 @@
+"""`evalharness clbench status`: what it prints, how it follows, and its exit codes."""
+
+import io
+import json
+import os
+import sys
+
+import pytest
+
+from pytest_evalharness.clbench.campaign.status_lines import Standing, as_json, lines, summary
+from pytest_evalharness.clbench.campaign.watch import watch
+from pytest_evalharness.clbench.domains import DATABASE, POKER, SALES
+from pytest_evalharness.cli import build_parser, clbench_screens, clbench_status, main
+
+RUNNING = "mine: running, 4 of 16 instances, $0.04 of about $0.16"
+
+
+def standing(campaign, **more):
+    snapshot = campaign.reader().read()
+    return Standing(snapshot, watch(snapshot).alarms, **more)
+
+
+def told(standing):
+    return "\n".join(lines(standing))
+
+
+@pytest.fixture
+def busy(campaign, made):
+    """A campaign with one task that goes well; written long ago by the machine's clock."""
+    campaign.task(SALES, rollouts=3)
+    for k in (None, 0):
+        campaign.write(SALES, k, [made.outcome(0), made.outcome(1)], execution={"instances_total": 4})
+    return campaign
+
+
+def ended(campaign, status="completed"):
+    campaign.manifest["status"] = status
+    campaign.store(campaign.folder / "manifest.json", campaign.manifest)
+
+
+def followed(campaign, script, *options, screen=None):
+    """Follow a campaign whose next state each wait brings about. Returns the exit code."""
+    steps = iter(script)
+
+    def wait(seconds, stop=None):
+        campaign.clock.forward(seconds)
+        next(steps)()
+        return False
+
+    campaign.clock.wait = wait
+    parsed = build_parser().parse_args(["clbench", "status", str(campaign.folder), "--follow", *options])
+    return clbench_status.run_status(parsed, clock=campaign.clock)
+
+
+def test_a_table_tells_each_domain_and_each_pass(busy):
+    busy.clock.forward(60.0)
+    assert told(standing(busy)).splitlines() == [
+        f"{RUNNING}, about 7 min left",
+        "  task        state       instances  per hour  $/instance       cost  projected         left",
+        "  sales       running          4/16      80.0      0.0100     0.0400       0.16        7 min",
+        "    baseline 2 (1 min ago); rollout 0 2 (1 min ago); rollout 1 -; rollout 2 -",
+    ]
+
+
+def test_what_is_wrong_follows(busy, made):
+    busy.task(DATABASE, status="failed", rollouts=1, baseline=False)
+    busy.write(DATABASE, 0, [made.outcome(0), *(made.outcome(k, 0.0, 0.0) for k in range(1, 4))])
+    text = told(
+        standing(busy, paused={SALES: "livelock"}, losses={"prose final": 2}, money=0.01, state="running")
+    )
+    assert "  ledger: running" in text
+    assert "  sales       paused" in text
+    assert "  ALARM poisoned: db, rollout 0: 3 instances in a row" in text
+    assert f"  paused: {SALES}: livelock" in text
+    assert "  lost: 2 instances, prose final" in text
+    assert "  money: $0.01 for about $0.12: $0.11 are missing" in text
+    first, second, third = text.splitlines()[-3:]
+    assert first == f"    {SALES}, rollout 1: 0 of 4 instances, $0.00 spent, ending it saves about $0.04"
+    assert "rollout 2" in second
+    assert "rollout 0: 2 of 4" in third
+
+
+def test_enough_money_lists_nothing(busy):
+    assert "missing" not in told(standing(busy, money=100.0))
+
+
+def test_the_miniature_is_named(campaign):
+    campaign.task("mini_coin_duel", status="pending")
+    assert "embedded miniature" in told(standing(campaign, embedded=True))
+
+
+def test_hostile_text_is_harmless_in_lines_and_whole_in_json(campaign, made):
+    evil = "evil\x1b[2J\n::error::x\u202e"
+    campaign.manifest["run_name"] = evil
+    campaign.task(evil, rollouts=1)
+    campaign.write(evil, 0, [], open_turns=[{"query": {"instance_id": evil}}] * 150)
+    one = standing(campaign, state=evil, paused={evil: evil}, losses={evil: 1}, money=0.0)
+    for line in [*lines(one), summary(one)]:
+        assert line.isprintable()
+    assert as_json(one)["name"] == evil
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_folder_is_looked_at_once(busy, capsys, options):
+    assert main(["clbench", "status", str(busy.folder), *options]) == 1, (
+        "by the machine's clock it has stalled"
+    )
+    out = capsys.readouterr().out
+    if options:
+        assert [one["kind"] for one in json.loads(out)["alarms"]] == ["stall"]
+        assert json.loads(out)["tasks"][0]["passes"][1]["last"][-1] == {
+            "instance_id": "i1",
+            "reward": 0.5,
+            "cost_usd": 0.01,
+        }
+    else:
+        assert out.startswith(RUNNING)
+        assert "ALARM stall: sales, rollout 0" in out
+
+
+def test_what_is_complete_is_nothing_to_look_at(busy, made, capsys):
+    busy.task(SALES, status="ok", rollouts=1, baseline=False)
+    busy.write(SALES, 0, [made.outcome(k) for k in range(4)], status="completed")
+    ended(busy)
+    assert main(["clbench", "status", str(busy.folder)]) == 0
+    assert capsys.readouterr().out.startswith("mine: completed, 4 of 4 instances, $0.04\n")
+
+
+def test_a_campaign_is_found_by_its_name_in_the_checkout(busy, capsys, monkeypatch):
+    monkeypatch.chdir(busy.root)
+    assert main(["clbench", "status", "mine"]) == 1
+    assert capsys.readouterr().out.startswith(RUNNING)
+
+
+def test_what_is_no_campaign_is_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["clbench", "status", "nothing"]) == 4
+    assert "no folder and no campaign 'nothing'" in capsys.readouterr().err
+    assert main(["clbench", "status", str(tmp_path)]) == 11
+    assert "neither manifest.json nor tasks/" in capsys.readouterr().err
+    for wrong in (["--interval", "0"], ["--budget", "much"], ["--money", "-1"]):
+        with pytest.raises(SystemExit) as left:
+            main(["clbench", "status", "x", *wrong])
+        assert left.value.code == 4
+
+
+def test_following_tells_what_changes_line_by_line_and_ends_with_the_campaign(busy, made, capsys):
+    def more():
+        busy.write(SALES, 0, [made.outcome(k) for k in range(3)])
+
+    def wrong():
+        busy.write(SALES, 0, [made.outcome(k) for k in range(3)], open_turns=[made.turn(3)] * 150)
+
+    def still():
+        """Nothing new, and more of it to wait for."""
+
+    code = followed(busy, [*[still] * 4, more, wrong, still, lambda: ended(busy)], "--interval", "3")
+    out = capsys.readouterr().out.splitlines()
+    assert code == 1, "rollouts did not come to their end"
+    assert out[0].startswith(RUNNING)
+    assert out[1].startswith("mine: running, 5 of 16"), (
+        "at most one line in ten seconds, and none without news"
+    )
+    assert out[2].startswith("mine: running, 5 of 16")
+    assert out[2].endswith("1 alarm")
+    assert out[3].startswith("  ALARM livelock"), "an alarm does not wait"
+    assert out[4].startswith("mine: completed")
+    assert sum("ALARM" in line for line in out) == 1, "and is told once"
+
+
+def test_following_in_json_is_a_line_for_every_change(busy, made, capsys):
+    def more():
+        busy.write(SALES, 0, [made.outcome(k) for k in range(3)])
+
+    followed(busy, [more, lambda: ended(busy)], "--json")
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["instances"]["done"] for one in found] == [4, 5, 5]
+    assert [one["status"] for one in found] == ["running", "running", "completed"]
+
+
+def test_following_is_interrupted_without_harm(busy, capsys):
+    def ctrl_c():
+        raise KeyboardInterrupt
+
+    assert followed(busy, [ctrl_c]) == 2
+    captured = capsys.readouterr()
+    assert captured.out.startswith(RUNNING)
+    assert "left alone" in captured.err
+
+
+def test_a_terminal_is_drawn_over_and_never_wraps_nor_scrolls(busy, made):
+    stream = io.StringIO()
+    screen = clbench_screens.Terminal(stream, busy.clock, lambda: os.terminal_size((40, 4)))
+    screen.show(standing(busy), last=False)
+    first = stream.getvalue()
+    assert first.startswith("\x1b[J")
+    drawn = first.removeprefix("\x1b[J").splitlines()
+    assert len(drawn) == 3
+    assert all(len(line) < 40 for line in drawn)
+    assert "lines more" in drawn[-1]
+    screen.show(standing(busy), last=True)
+    second = stream.getvalue()[len(first) :]
+    assert second.startswith("\x1b[3F\x1b[J")
+    assert len(second.splitlines()) == 4, "the last look is whole"
+
+
+@pytest.mark.parametrize(
+    ("tty", "term", "kind"),
+    [(True, "xterm", "Terminal"), (True, "dumb", "Screen"), (False, "xterm", "Screen")],
+)
+def test_only_a_terminal_is_drawn_over(monkeypatch, clock, tty, term, kind):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: tty)
+    monkeypatch.setenv("TERM", term)
+    assert type(clbench_screens.screen_for(clock)).__name__ == kind
+
+
+def test_the_budget_is_that_of_the_campaign_unless_it_is_named(busy, capsys, made):
+    busy.task(POKER, rollouts=1, baseline=False, expected=100)
+    busy.write(POKER, 0, [made.outcome(k) for k in range(10)], cost=10.0)
+    main(["clbench", "status", str(busy.folder), "--budget", "60"])
+    assert "ALARM truncation: poker, rollout 0" in capsys.readouterr().out
+    main(["clbench", "status", str(busy.folder)])
+    assert "truncation" not in capsys.readouterr().out
+
+
+def test_a_long_silence_is_told_now_and_then(busy, capsys):
+    followed(busy, [*[lambda: None] * 30, lambda: ended(busy)], "--interval", "30")
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("mine: running")]
+    assert len(lines) == 1 + 3, "at once, and every five minutes of the fifteen"
