@@ -285,9 +285,9 @@ def _record(raw: bytes) -> Mapping[str, Any]:
 
 
 _SERVER = re.compile(rb"ModuleNotFoundError|shim_target\.txt", re.IGNORECASE)
-_NOBODY_LISTENS = re.compile(rb"connection refused|curl: \(7\)", re.IGNORECASE)
-_SHIM = re.compile(rb"remote_work|submit_action|get_observation|host\.docker\.internal")
-"""What a row about the shim names: agents are refused connections of their own too."""
+_NOBODY_LISTENS = re.compile(rb"connection refused", re.IGNORECASE)
+_SHIM = re.compile(rb"curl: \(7\)|remote_work|submit_action|get_observation|host\.docker\.internal")
+"""What a row about the shim has: its skill speaks through curl, and agents are refused connections of their own too."""
 _MOST_LINES = 50
 
 
