@@ -14,26 +14,10 @@ from pytest_evalharness.base.git import Git
 from pytest_evalharness.clbench.campaign.checkout import open_checkout
 from pytest_evalharness.clbench.campaign.plan import PlanKind, campaign_of, differences, slug_of
 from pytest_evalharness.clbench.campaign.recipe import PLAIN, RUNBOOK
-from pytest_evalharness.clbench.domains import Family
 from pytest_evalharness.errors import NoCheckout, UsageError
+from tests.unit.clbench.campaign.small_checkout import OFFICIAL, lay_down
 
-OFFICIAL = Family.OFFICIAL.tasks
 NOTHING_ON_PATH = {"PATH": "/nowhere"}
-
-
-def lay_down(root, tasks=OFFICIAL, **defaults):
-    """A checkout with no code in it: folders, schedules and the start script."""
-    (root / "run_benchmark.py").parent.mkdir(parents=True, exist_ok=True)
-    (root / "run_benchmark.py").write_text("raise SystemExit(0)\n")
-    (root / "src/systems/ouroboros").mkdir(parents=True)
-    (root / "src/systems/ouroboros/__init__.py").touch()
-    (root / "src/systems/common.py").touch()
-    for task in tasks:
-        folder = root / "src/tasks" / task / "schedules"
-        folder.mkdir(parents=True)
-        told = {"id": "default", "run_defaults": {"runs": 5, "max_workers": 12, "mode": "permute"} | defaults}
-        (folder / "default.json").write_text(json.dumps(told))
-    return root
 
 
 @pytest.fixture
