@@ -1,4 +1,4 @@
-"""Whether an engine's calls kept to their retry budget, from the rows of its `events.jsonl`. Pure.
+"""Whether an engine's calls kept to their retry budget, from the rows of its `events.jsonl`.
 
 The rules: of one call at most three attempts die after they were sent; all its attempts are within the budget; waiting for a dead
 network costs nothing; and no wait is longer than the supervisor's ceiling of one task.
@@ -6,6 +6,7 @@ network costs nothing; and no wait is longer than the supervisor's ceiling of on
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +14,8 @@ from pathlib import Path
 
 from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.clbench.campaign.runroots import Row, Rows
+from pytest_evalharness.clbench.campaign.changed_files import ChangedFiles
+from pytest_evalharness.clbench.campaign.runroots import Row, Rows, rows_of, runroot_folders
 from pytest_evalharness.clbench.checking import Check, State
 
 MOST_DEATHS = 3
@@ -185,6 +187,28 @@ def retry_checks(seen: Retries, limits: Limits) -> tuple[Check, ...]:
         Rule.CEILING: f"at most {span(limits.ceiling)} of one task ({_CEILING})",
     }
     return tuple(_check(rule, seen, fine[rule], needed[rule]) for rule in Rule)
+
+
+def retry_checks_of(
+    runs_root: Path,
+    environment: Mapping[str, str],
+    *,
+    since: float = 0.0,
+    files: ChangedFiles | None = None,
+) -> tuple[Check, ...]:
+    """The four rules on the events of all engines below a runs root.
+
+    Args:
+        runs_root: where engines have their folders (`OUROBOROS_BENCH_RUNS_ROOT`).
+        environment: the campaign's variables, which set its limits.
+        since: seconds since 1970: engines that were silent since before are another campaign's.
+        files: keeps what was read.
+    """
+    files = files or ChangedFiles(time.time)
+    limits = limits_of(environment)
+    named = (folder / "data" / "logs" / "events.jsonl" for folder in runroot_folders(runs_root, since))
+    read = ((path, files.read(path, rows_of).value) for path in named)
+    return retry_checks(retries(((path, rows) for path, rows in read if rows is not None), limits), limits)
 
 
 def _check(rule: Rule, seen: Retries, fine: str, needed: str) -> Check:

@@ -20,6 +20,7 @@ from pytest_evalharness.base.clock import parse_iso
 from pytest_evalharness.clbench.artifact import Unreadable
 from pytest_evalharness.clbench.campaign.changed_files import ChangedFiles
 
+RUNS_ROOT = "OUROBOROS_BENCH_RUNS_ROOT"
 NAME = re.compile(r"obo_(?:docker)?clbench_\w+")
 _TASK_RESULT = "data/task_results"
 _LOGS = "data/logs"
@@ -128,6 +129,19 @@ class Runroot:
     def events_file(self) -> Path:
         """Where its events are."""
         return self.folder / _LOGS / "events.jsonl"
+
+
+def runs_root_of(environment: Mapping[str, str], checkout: Path, *, embedded: bool) -> Path:
+    """Where a campaign's engines have their folders.
+
+    Args:
+        environment: the campaign's variables.
+        checkout: its root.
+        embedded: whether it is the miniature, which keeps them in its checkout.
+    """
+    told = environment.get(RUNS_ROOT)
+    usual = checkout / "cl_bench_runs" if embedded else Path("~/cl_bench_runs")
+    return (Path(told) if told else usual).expanduser()
 
 
 def runroot_folders(runs_root: Path, since: float = 0.0) -> list[Path]:

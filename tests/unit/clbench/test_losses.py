@@ -2,13 +2,22 @@
 
 import os
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from pytest_evalharness.clbench.campaign.changed_files import ChangedFiles
-from pytest_evalharness.clbench.campaign.loss_classes import CLOSURES, Count, Fate, Loss, LossClass, counted
+from pytest_evalharness.clbench.campaign.loss_classes import (
+    CLOSURES,
+    Count,
+    Fate,
+    Loss,
+    LossClass,
+    counted,
+    lost_by_class,
+)
 from pytest_evalharness.clbench.campaign.losses import losses_of
-from pytest_evalharness.clbench.campaign.runroots import holds_answer, runroot_folders
+from pytest_evalharness.clbench.campaign.runroots import holds_answer, runroot_folders, runs_root_of
 from pytest_evalharness.containers.events import Cause, Death
 from pytest_evalharness.containers.state import Container, Mount
 from tests.unit.clbench.left import Left, error, wait
@@ -377,7 +386,20 @@ def test_each_class_is_counted_by_what_became_of_its_questions(left):
         LossClass.WORKER_OOM: Count(lost=2),
         LossClass.LATE_ERRORS: Count(unknown=1),
     }
+    assert lost_by_class(lost(left)) == {"worker out of memory": 2}
     assert list(CLOSURES) == list(LossClass)
+
+
+@pytest.mark.parametrize(
+    ("told", "embedded", "root"),
+    [
+        ({"OUROBOROS_BENCH_RUNS_ROOT": "/runs"}, False, "/runs"),
+        ({}, True, "/checkout/cl_bench_runs"),
+        ({}, False, str(Path.home() / "cl_bench_runs")),
+    ],
+)
+def test_where_engines_have_their_folders(told, embedded, root):
+    assert str(runs_root_of(told, Path("/checkout"), embedded=embedded)) == root
 
 
 def test_one_loss_that_two_files_tell_of_is_one(left):

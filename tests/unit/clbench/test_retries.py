@@ -13,11 +13,12 @@ from pytest_evalharness.clbench.campaign.retries import (
     limits_of,
     retries,
     retry_checks,
+    retry_checks_of,
     waits_of,
 )
 from pytest_evalharness.clbench.campaign.runroots import Rows, rows_of
 from pytest_evalharness.clbench.checking import State
-from tests.unit.clbench.left import error, wait
+from tests.unit.clbench.left import Left, error, wait
 
 DEATH, UNSENT = "provider_outcome_unknown", "transport_unavailable"
 HERE = Path("events.jsonl")
@@ -175,6 +176,22 @@ def test_nothing_is_known_without_events():
     checks = retry_checks(retries([], Limits()), Limits())
     assert {one.state for one in checks} == {State.UNKNOWN}
     assert all(one.mend for one in checks)
+
+
+def test_the_events_of_all_engines_below_a_runs_root(tmp_path):
+    left = Left(tmp_path)
+    left.events(*attempts(4, DEATH))
+    left.root("aaaa0002")
+    left.events(*attempts(12))
+    environment = {"OUROBOROS_TRANSIENT_RETRY_MAX": "12"}
+    states = {one.name: one.state for one in retry_checks_of(left.runs_root, environment)}
+    assert states == {
+        "retries: transport deaths": State.FAILED,
+        "retries: attempts": State.OK,
+        "retries: free waits": State.OK,
+        "retries: length of waits": State.OK,
+    }
+    assert {one.state for one in retry_checks_of(tmp_path / "no", environment)} == {State.UNKNOWN}
 
 
 kinds = st.sampled_from([DEATH, UNSENT, "provider_transient", "network_wait"])
