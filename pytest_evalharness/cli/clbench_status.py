@@ -16,10 +16,10 @@ from pytest_evalharness.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_evalharness.base.clock import Clock
+    from pytest_evalharness.clbench.campaign.beside import Supervision
     from pytest_evalharness.clbench.campaign.status_lines import Standing
     from pytest_evalharness.clbench.campaign.watch import Watched
     from pytest_evalharness.cli.clbench_screens import Screen
-    from pytest_evalharness.ledger.campaigns import CampaignRecord
     from pytest_evalharness.ledger.journal import Ledger
 
 _RUNS = Path("final_results", "runs")
@@ -124,47 +124,50 @@ class _Found:
     ledger: Ledger | None = None
     name: str = ""
 
-    def record(self) -> CampaignRecord | None:
+    def supervision(self) -> Supervision:
         """What the ledger says of it now."""
-        return self.ledger.campaigns.find(self.name) if self.ledger else None
+        from pytest_evalharness.clbench.campaign.beside import Supervision, supervision
+
+        return (supervision(self.ledger, self.name) if self.ledger else None) or Supervision()
 
 
 class _Viewer:
     """Looks at a campaign again and again, and remembers what an alarm has to be told from."""
 
     def __init__(self, found: _Found, parsed: argparse.Namespace, clock: Clock) -> None:
+        from pytest_evalharness.clbench.campaign.beside import LossReader
         from pytest_evalharness.clbench.campaign.live import LiveReader
 
         self._found = found
         self._budget, self._money = parsed.budget, parsed.money
         self._reader = LiveReader(found.checkout, found.folder, clock=clock)
+        self._losses = LossReader(found.checkout, found.folder, clock)
         self._watched: Watched | None = None
 
     def look(self) -> Standing:
         """How it stands now."""
         from pytest_evalharness.clbench.campaign.status_lines import Standing
         from pytest_evalharness.clbench.campaign.watch import Limits, watch
-        from pytest_evalharness.clbench.domains import BY_TASK, Family
+        from pytest_evalharness.clbench.domains import Family, families
 
-        record = self._found.record()
+        told = self._found.supervision()
         snapshot = self._reader.read()
-        paused: dict[str, str] = {}
-        limits = Limits(budget=self._budget or _budget_of(record))
-        self._watched = watch(snapshot, self._watched, limits, paused=paused)
-        known = {BY_TASK[one.task].family for one in snapshot.tasks if one.task in BY_TASK}
+        limits = Limits(budget=self._budget or told.budget)
+        self._watched = watch(snapshot, self._watched, limits, paused=told.paused)
         return Standing(
             snapshot,
             self._watched.alarms,
-            "" if record is None else str(record.state),
-            paused,
+            told,
+            self._losses.read(snapshot, told),
             money=self._money,
-            embedded=Family.EMBEDDED in known,
+            embedded=Family.EMBEDDED in families(one.task for one in snapshot.tasks),
         )
 
     def over(self, standing: Standing) -> bool:
         """Whether nothing more will come of it."""
-        record = self._found.record()
-        return not standing.snapshot.running if record is None else not record.state.live
+        if self._found.ledger is None:
+            return not standing.snapshot.running
+        return standing.supervision.over
 
 
 @contextmanager
@@ -217,17 +220,6 @@ def _require_run(folder: Path) -> None:
             not_done=_NOT_DONE,
             next_step="name a folder below final_results/runs/ of the checkout",
         )
-
-
-def _budget_of(record: CampaignRecord | None) -> float | None:
-    """Dollars an engine may spend on a rollout, as the campaign was started; None where that is not told."""
-    environment = record.identity.get("environment") if record else None
-    told = environment.get(_BUDGET) if isinstance(environment, dict) else None
-    try:
-        value = float(told) if isinstance(told, str | int | float) else 0.0
-    except ValueError:
-        return None
-    return value if value > 0.0 else None
 
 
 def _print_lines(standing: Standing) -> None:

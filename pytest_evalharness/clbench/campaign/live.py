@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from pytest_evalharness.base.clock import Clock, SystemClock
+from pytest_evalharness.base.clock import Clock, SystemClock, parse_iso
 from pytest_evalharness.clbench.artifact import decoded
 from pytest_evalharness.clbench.campaign.changed_files import ChangedFiles
 from pytest_evalharness.clbench.campaign.live_passes import live_pass, published_passes
@@ -74,6 +74,8 @@ class LiveReader:
             self._clock.monotonic(),
             tasks,
             tuple(problems),
+            (manifest.system if manifest else None) or "",
+            _moment(manifest.started_at if manifest else None),
         )
 
     def _listed(self, manifest: CampaignManifest | None) -> list[CampaignTask]:
@@ -217,6 +219,13 @@ def _argument(manifest: CampaignManifest | None, names: tuple[str, ...]) -> str 
         if name in names:
             found = value if equals else (tokens[at + 1] if at + 1 < len(tokens) else None)
     return found
+
+
+def _moment(told: str | None) -> float | None:
+    try:
+        return None if told is None else parse_iso(told)
+    except ValueError:
+        return None
 
 
 def _manifest(raw: bytes) -> CampaignManifest:

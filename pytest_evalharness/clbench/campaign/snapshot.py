@@ -161,6 +161,8 @@ class Snapshot:
         taken: the same on a clock that never jumps: differences count, nothing else.
         tasks: the domains, in the manifest's order.
         problems: why files that are there cannot be read, by name.
+        system: under test; empty where no manifest tells it.
+        began: when it began, in seconds since 1970; None where no manifest tells it.
     """
 
     name: str
@@ -169,6 +171,8 @@ class Snapshot:
     taken: float
     tasks: tuple[LiveTask, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
+    system: str = ""
+    began: float | None = None
 
     @property
     def running(self) -> bool:

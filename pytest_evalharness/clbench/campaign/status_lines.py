@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.clbench.campaign.beside import Supervision
 from pytest_evalharness.clbench.campaign.forecast import (
     Candidate,
     Forecast,
@@ -14,7 +15,8 @@ from pytest_evalharness.clbench.campaign.forecast import (
     forecast,
     least_complete_first,
 )
-from pytest_evalharness.clbench.campaign.snapshot import LivePass, PassState, Snapshot
+from pytest_evalharness.clbench.campaign.loss_classes import CLOSURES, Count, LossClass
+from pytest_evalharness.clbench.campaign.snapshot import LivePass, LiveTask, PassState, Snapshot
 from pytest_evalharness.clbench.campaign.watch import Alarm
 
 _HEAD = f"  {'task':<12}{'state':<9}{'instances':>12}{'per hour':>10}{'$/instance':>12}{'cost':>11}{'projected':>11}{'left':>13}"
@@ -36,9 +38,8 @@ class Standing:
     Attributes:
         snapshot: what its files say.
         alarms: what is wrong now.
-        state: in the ledger, with who supervises it; empty where no ledger knows it.
-        paused: why each domain is paused, by task.
-        losses: instances lost, by class.
+        supervision: what the ledger says of it; nothing where no ledger knows it.
+        losses: what its engines lost, by class.
         money: dollars that may still be spent; None where nobody said.
         prices: dollars of a whole rollout by task, from the plan.
         embedded: whether it runs the miniature.
@@ -46,9 +47,8 @@ class Standing:
 
     snapshot: Snapshot
     alarms: Sequence[Alarm] = ()
-    state: str = ""
-    paused: Mapping[str, str] = field(default_factory=dict)
-    losses: Mapping[str, int] = field(default_factory=dict)
+    supervision: Supervision = field(default_factory=Supervision)
+    losses: Mapping[LossClass, Count] = field(default_factory=dict)
     money: float | None = None
     prices: Mapping[str, float] = field(default_factory=dict)
     embedded: bool = False
@@ -69,9 +69,9 @@ class Standing:
         """Whether somebody should look at it."""
         lost = any(one.state in {PassState.SHORT, PassState.INTERRUPTED} for one in self.snapshot.passes())
         failed = any(one.status == "failed" for one in self.snapshot.tasks)
-        return bool(
-            self.alarms or self.paused or self.short_of_money or self.snapshot.problems or lost or failed
-        )
+        told = self.supervision
+        wrong = told.orphaned or told.paused or told.ended or any(one.lost for one in self.losses.values())
+        return bool(self.alarms or wrong or self.short_of_money or self.snapshot.problems or lost or failed)
 
 
 def lines(standing: Standing) -> Iterator[str]:
@@ -80,12 +80,12 @@ def lines(standing: Standing) -> Iterator[str]:
     yield summary(standing, told)
     if standing.embedded:
         yield "  embedded miniature: invented domains, no result of the benchmark"
-    if standing.state:
-        yield f"  ledger: {printable(standing.state)}"
+    if standing.supervision.words:
+        yield f"  ledger: {printable(standing.supervision.words)}"
     if told.tasks:
         yield _HEAD
     for one in told.tasks:
-        yield _task(one, paused=one.live.task in standing.paused)
+        yield _task(one, _state(one.live, standing))
         yield f"    {_passes(one, standing.snapshot)}"
     yield from _wrong(standing, told)
 
@@ -118,9 +118,15 @@ def alarm_line(alarm: Alarm) -> str:
     return f"  ALARM {alarm.kind}: {printable(alarm.text, 400)}{' [pause]' if alarm.pause else ''}"
 
 
-def _task(one: TaskForecast, *, paused: bool) -> str:
+def _state(live: LiveTask, standing: Standing) -> str:
+    if live.task in standing.supervision.paused:
+        return "paused"
+    over = not standing.snapshot.running and not live.ended
+    return "cut off" if over else printable(live.status or "-", 8)
+
+
+def _task(one: TaskForecast, state: str) -> str:
     live = one.live
-    state = "paused" if paused else printable(live.status or "-", 8)
     of = "?" if live.expected is None else str(live.expected)
     return (
         f"  {printable(live.short, 11):<12}{state:<9}{f'{live.done}/{of}':>12}{_number(one.per_hour):>10}"
@@ -141,6 +147,8 @@ def _passes(one: TaskForecast, snapshot: Snapshot) -> str:
         live = each.live
         mark = _MARKS.get(live.state, "")
         count = "" if live.state in {PassState.WAITING, PassState.QUARANTINED} else str(live.done)
+        if live.state is PassState.INTERRUPTED and not live.interactions:
+            count, mark = "", "never begun"
         age = snapshot.age(live) if live.state is PassState.RUNNING and not one.live.ended else None
         told.append(f"{live.name} {count}{mark}{'' if age is None else f' ({span(age)} ago)'}")
     return "; ".join(told) or "nothing yet"
@@ -148,10 +156,11 @@ def _passes(one: TaskForecast, snapshot: Snapshot) -> str:
 
 def _wrong(standing: Standing, told: Forecast) -> Iterator[str]:
     yield from map(alarm_line, standing.alarms)
-    for task, why in standing.paused.items():
-        yield f"  paused: {printable(task, 40)}: {printable(why, 300)}"
+    for state, domains in (("paused", standing.supervision.paused), ("ended", standing.supervision.ended)):
+        for task, why in domains.items():
+            yield f"  {state}: {printable(task, 40)}: {printable(why, 300)}"
     for kind, count in standing.losses.items():
-        yield f"  lost: {count} instance{'' if count == 1 else 's'}, {printable(kind, 60)}"
+        yield f"  {kind}: {_fates(count)}; closed by: {CLOSURES[kind].closure}"
     problems = standing.snapshot.problems
     for name, why in problems[:_MOST_PROBLEMS]:
         yield f"  cannot be read: {printable(name, 80)}: {printable(why)}; its last sound content is told"
@@ -163,6 +172,11 @@ def _wrong(standing: Standing, told: Forecast) -> Iterator[str]:
         yield "  least complete first; a part of a rollout is worth nothing:"
         for one in least_complete_first(standing.snapshot, standing.prices):
             yield f"    {_candidate(one)}"
+
+
+def _fates(count: Count) -> str:
+    told = {"lost": count.lost, "survived": count.survived, "of unknown fate": count.unknown}
+    return ", ".join(f"{number} {how}" for how, number in told.items() if number)
 
 
 def _candidate(one: Candidate) -> str:
@@ -184,7 +198,7 @@ def as_json(standing: Standing) -> dict[str, object]:
         "status": snapshot.status,
         "at": snapshot.at,
         "embedded": standing.embedded,
-        "ledger": standing.state or None,
+        "ledger": standing.supervision.words or None,
         "instances": {"done": told.done, "expected": told.expected},
         "dollars": {"spent": told.cost, "projected": told.projected, "left": told.dollars_left},
         "seconds_left": told.seconds_left if snapshot.running else 0.0,
@@ -201,7 +215,10 @@ def as_json(standing: Standing) -> dict[str, object]:
             }
             for one in standing.alarms
         ],
-        "losses": dict(standing.losses),
+        "losses": {
+            str(kind): {"lost": count.lost, "survived": count.survived, "unknown": count.unknown}
+            for kind, count in standing.losses.items()
+        },
         "problems": [{"file": name, "why": why} for name, why in snapshot.problems],
         "money": standing.money,
         "least_complete_first": [
@@ -222,7 +239,8 @@ def _task_json(one: TaskForecast, standing: Standing) -> dict[str, object]:
     return {
         "task": live.task,
         "status": live.status,
-        "paused": standing.paused.get(live.task),
+        "paused": standing.supervision.paused.get(live.task),
+        "ended": standing.supervision.ended.get(live.task),
         "instances": {"done": live.done, "expected": live.expected},
         "per_hour": one.per_hour,
         "dollars": {"spent": one.cost, "an_instance": one.per_instance, "projected": one.projected},

@@ -4,13 +4,20 @@ import io
 import json
 import os
 import sys
+from contextlib import contextmanager
 
 import pytest
 
+from pytest_evalharness.base.clock import SystemClock
+from pytest_evalharness.clbench.campaign.beside import Supervision
+from pytest_evalharness.clbench.campaign.loss_classes import Count, LossClass
 from pytest_evalharness.clbench.campaign.status_lines import Standing, as_json, lines, summary
 from pytest_evalharness.clbench.campaign.watch import watch
 from pytest_evalharness.clbench.domains import DATABASE, POKER, SALES
 from pytest_evalharness.cli import build_parser, clbench_screens, clbench_status, main
+from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.ownership import Owner
+from pytest_evalharness.ledger.states import CampaignState
 
 RUNNING = "mine: running, 4 of 16 instances, $0.04 of about $0.16"
 
@@ -65,14 +72,15 @@ def test_a_table_tells_each_domain_and_each_pass(busy):
 def test_what_is_wrong_follows(busy, made):
     busy.task(DATABASE, status="failed", rollouts=1, baseline=False)
     busy.write(DATABASE, 0, [made.outcome(0), *(made.outcome(k, 0.0, 0.0) for k in range(1, 4))])
-    text = told(
-        standing(busy, paused={SALES: "livelock"}, losses={"prose final": 2}, money=0.01, state="running")
-    )
+    supervised = Supervision("running", paused={SALES: "livelock"}, ended={DATABASE: "nobody decided"})
+    losses = {LossClass.PROSE_FINAL: Count(lost=2, survived=1)}
+    text = told(standing(busy, supervision=supervised, losses=losses, money=0.01))
     assert "  ledger: running" in text
     assert "  sales       paused" in text
     assert "  ALARM poisoned: db, rollout 0: 3 instances in a row" in text
     assert f"  paused: {SALES}: livelock" in text
-    assert "  lost: 2 instances, prose final" in text
+    assert f"  ended: {DATABASE}: nobody decided" in text
+    assert "  prose final: 2 lost, 1 survived; closed by: " in text
     assert "  money: $0.01 for about $0.12: $0.11 are missing" in text
     first, second, third = text.splitlines()[-3:]
     assert first == f"    {SALES}, rollout 1: 0 of 4 instances, $0.00 spent, ending it saves about $0.04"
@@ -94,7 +102,9 @@ def test_hostile_text_is_harmless_in_lines_and_whole_in_json(campaign, made):
     campaign.manifest["run_name"] = evil
     campaign.task(evil, rollouts=1)
     campaign.write(evil, 0, [], open_turns=[{"query": {"instance_id": evil}}] * 150)
-    one = standing(campaign, state=evil, paused={evil: evil}, losses={evil: 1}, money=0.0)
+    one = standing(
+        campaign, supervision=Supervision(evil, paused={evil: evil}, ended={evil: evil}), money=0.0
+    )
     for line in [*lines(one), summary(one)]:
         assert line.isprintable()
     assert as_json(one)["name"] == evil
@@ -165,6 +175,8 @@ def test_following_tells_what_changes_line_by_line_and_ends_with_the_campaign(bu
     assert out[2].endswith("1 alarm")
     assert out[3].startswith("  ALARM livelock"), "an alarm does not wait"
     assert out[4].startswith("mine: completed")
+    assert out[6].startswith("  sales       cut off ")
+    assert out[7] == "    baseline 2 lost; rollout 0 3 lost; rollout 1 never begun; rollout 2 never begun"
     assert sum("ALARM" in line for line in out) == 1, "and is told once"
 
 
@@ -227,3 +239,93 @@ def test_a_long_silence_is_told_now_and_then(busy, capsys):
     followed(busy, [*[lambda: None] * 30, lambda: ended(busy)], "--interval", "30")
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("mine: running")]
     assert len(lines) == 1 + 3, "at once, and every five minutes of the fifteen"
+
+
+@pytest.fixture
+def known(busy, tmp_path):
+    """The campaign in a ledger, as its supervisor began it. Returns the home, and what changes the campaign's record."""
+    home = tmp_path / "home"
+    told = {"checkout": str(busy.root), "run_folder": str(busy.folder)}
+    identity = {
+        "environment": {
+            "OUROBOROS_TOTAL_BUDGET": "0.03",
+            "OUROBOROS_BENCH_RUNS_ROOT": str(tmp_path / "engines"),
+        }
+    }
+
+    @contextmanager
+    def supervisor():
+        with Ledger.open(home, clock=SystemClock(), owner=Owner.current("test")) as ledger:
+            ledger.campaigns.begin("my name", told, identity)
+            with ledger.campaigns.claim("my name") as lease:
+                if lease.record.state is CampaignState.PLANNED:
+                    lease.start(["clbench"])
+                    lease.running(os.getpid(), "now")
+                yield lease
+
+    return home, supervisor
+
+
+def test_a_campaign_of_the_ledger_is_found_by_its_name_with_what_its_supervisor_did(known, capsys):
+    home, supervisor = known
+    with supervisor() as lease:
+        lease.heartbeat({"paused": {SALES: "livelock\x1b[2J"}, "ended": {POKER: "nobody decided"}})
+        assert main(["clbench", "status", "my name", "--home", str(home)]) == 1
+        out = capsys.readouterr().out
+    assert out.startswith(RUNNING)
+    assert "  ledger: running\n" in out
+    assert "  sales       paused " in out
+    assert f"  paused: {SALES}: livelock\ufffd[2J\n" in out
+    assert f"  ended: {POKER}: nobody decided\n" in out
+    assert "ALARM stall" not in out, "it stands still on purpose"
+
+
+def test_a_supervisor_that_died_is_told_and_ends_the_following(known, capsys):
+    home, supervisor = known
+    with supervisor():
+        pass
+    assert main(["clbench", "status", "my name", "--home", str(home), "--follow"]) == 1
+    assert "  ledger: running, but its supervisor has died\n" in capsys.readouterr().out
+
+
+def test_a_campaign_that_was_ended_is_over_whatever_its_manifest_says(known, capsys):
+    home, supervisor = known
+    with supervisor() as lease:
+        lease.heartbeat({"paused": {SALES: "livelock"}})
+        lease.end(CampaignState.INTERRUPTED, -15, "asked for")
+    main(["clbench", "status", "my name", "--home", str(home), "--follow"])
+    out = capsys.readouterr().out
+    assert "  ledger: interrupted\n" in out
+    assert "paused" not in out
+
+
+def test_the_budget_that_a_campaign_was_started_with_tells_truncation(known, busy, made, capsys):
+    home, supervisor = known
+    busy.write(SALES, 0, [made.outcome(k) for k in range(3)], cost=0.028)
+    with supervisor():
+        main(["clbench", "status", "my name", "--home", str(home)])
+    assert "of a budget of $0.03 a rollout: it is as good as cut [pause]" in capsys.readouterr().out
+
+
+def test_a_name_that_is_nearly_right_is_suggested(known, capsys):
+    home, supervisor = known
+    with supervisor():
+        assert main(["clbench", "status", "my-name", "--home", str(home)]) == 4
+    assert "did you mean 'my name'?" in capsys.readouterr().err
+
+
+def test_what_engines_lost_is_counted_with_what_closes_it(known, busy, tmp_path, capsys):
+    home, supervisor = known
+    busy.manifest["system"] = "ouroboros"
+    busy.store(busy.folder / "manifest.json", busy.manifest)
+    results = tmp_path / "engines" / "obo_dockerclbench_abcd1234" / "data" / "task_results"
+    dead = {"task_id": "t-1", "status": "failed", "reason_code": "worker_crash_signal", "crash_signal": 9}
+    with supervisor():
+        results.mkdir(parents=True)
+        (results / "t-1.json").write_text(json.dumps(dead))
+        main(["clbench", "status", "my name", "--home", str(home)])
+        text = capsys.readouterr().out
+        main(["clbench", "status", "my name", "--home", str(home), "--json"])
+        data = json.loads(capsys.readouterr().out)
+    assert "  worker out of memory: 1 lost; closed by: max_workers 3" in text
+    assert data["losses"] == {"worker out of memory": {"lost": 1, "survived": 0, "unknown": 0}}
