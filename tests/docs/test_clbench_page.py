@@ -1,12 +1,15 @@
 """The page of CL-Bench lists the options, tasks, scales and checks that there are."""
 
+import json
 import re
+
+import pytest
 
 from pytest_evalharness.clbench import trust
 from pytest_evalharness.clbench.domains import ALL
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale
-from pytest_evalharness.cli import build_parser
+from pytest_evalharness.cli import build_parser, main
 
 PAGE = "docs/reference/clbench.md"
 
@@ -19,6 +22,31 @@ def test_every_option_is_described(pages, capsys):
         except SystemExit:
             options = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
         assert options - {"--help"} <= told
+
+
+def test_every_option_and_check_of_the_preflight_is_described(pages, capsys, tmp_path, monkeypatch):
+    told = {
+        name for row in pages[PAGE].table("preflight option") for name in re.findall(r"`(--[a-z-]+)", row[0])
+    }
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["clbench", "preflight", "--help"])
+    assert set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out)) - {"--help"} == told
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    words = (
+        "--checkout",
+        "embedded",
+        "--system",
+        "ouroboros",
+        "--plan",
+        "smoke",
+        "--home",
+        str(tmp_path),
+        "--json",
+    )
+    main(["clbench", "preflight", *words])
+    checks = {one["name"] for one in json.loads(capsys.readouterr().out)["checks"]} - {"key"}
+    listed = {name for row in pages[PAGE].table("before the start") for name in row[0].split(", ")}
+    assert checks | {"memory", "images", "bridge", "key limit", "account balance", "spendable"} == listed
 
 
 def test_every_task_is_listed_with_its_numbers(pages):
