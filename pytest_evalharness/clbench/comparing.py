@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from pytest_evalharness.clbench.checking import State
-from pytest_evalharness.clbench.domains import BY_TASK
+from pytest_evalharness.clbench.domains import BY_TASK, Family
 from pytest_evalharness.clbench.pairing import TaskDifference, difference_of, normalising, unlike
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale
@@ -210,6 +210,7 @@ def compare(
         smallest_p(composites.strata) if p_exact is not None and not broken else None,
         detectable,
         needed,
+        embedded=candidate.family is Family.EMBEDDED,
     )
 
 

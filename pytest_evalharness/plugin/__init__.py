@@ -12,6 +12,7 @@ pytest_plugins = (
     "pytest_evalharness.plugin.dryrun",
     "pytest_evalharness.plugin.fixtures",
     "pytest_evalharness.plugin.episodes",
+    "pytest_evalharness.plugin.clbench",
     "pytest_evalharness.plugin.summary",
     "pytest_evalharness.plugin.last_word",
     "pytest_evalharness.plugin.github",

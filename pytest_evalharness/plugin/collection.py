@@ -10,9 +10,17 @@ import pytest
 
 from pytest_evalharness.errors import EvalHarnessError, UsageError
 from pytest_evalharness.plugin import together
+from pytest_evalharness.plugin.clbench_marks import compare_plan_of, run_plan_of
 from pytest_evalharness.plugin.engine_marks import engine_plan_of
 from pytest_evalharness.plugin.kinds import KINDS, VALIDATORS
-from pytest_evalharness.plugin.marks import MARK_HELP, UMBRELLA, mark_of, require_one_kind
+from pytest_evalharness.plugin.marks import (
+    CLBENCH,
+    CLBENCH_AB,
+    MARK_HELP,
+    UMBRELLA,
+    mark_of,
+    require_one_kind,
+)
 from pytest_evalharness.plugin.session import EvalSession, is_worker, session_of
 from pytest_evalharness.settings import unknown_variables
 
@@ -96,6 +104,9 @@ def make_plans(run: EvalSession, cases: Sequence[pytest.Item]) -> None:
                 run.unplanned[item.nodeid] = problem
                 continue
             run.plans[item.nodeid] = plan
+        elif mark.name in {CLBENCH, CLBENCH_AB}:
+            of = run_plan_of if mark.name == CLBENCH else compare_plan_of
+            run.clbench_plans[item.nodeid], overridden = of(item.nodeid, mark.kwargs, run.settings)
         else:
             engine_plan, overridden = engine_plan_of(item.nodeid, mark.kwargs, run.settings)
             run.engine_plans[item.nodeid] = engine_plan

@@ -77,6 +77,8 @@ def preview(config: pytest.Config, run: EvalSession) -> int:
             _write(config, f"  {line}", red=True)
     for nodeid in run.engine_plans:
         unresolved += not _engines_told(config, run, nodeid)
+    for nodeid in run.clbench_plans:
+        unresolved += not _runs_told(config, run, nodeid)
     for nodeid, plan in run.plans.items():
         _write(config, f"{nodeid}:", bold=True)
         try:
@@ -92,10 +94,11 @@ def preview(config: pytest.Config, run: EvalSession) -> int:
         told += [note for note in notes if note not in told]
     for notice in told:
         _write(config, f"note: {notice}")
-    planned = len(run.plans) + len(run.engine_plans) + len(run.unplanned)
+    planned = len(run.plans) + len(run.engine_plans) + len(run.clbench_plans) + len(run.unplanned)
+    nothing = "nothing was posted or started" if run.clbench_plans else "nothing was posted"
     _write(
         config,
-        f"dry run: {planned} cases planned, {unresolved} unresolved; nothing was posted, no case ran",
+        f"dry run: {planned} cases planned, {unresolved} unresolved; {nothing}, no case ran",
     )
     return unresolved
 
@@ -116,6 +119,20 @@ def _engines_told(config: pytest.Config, run: EvalSession, nodeid: str) -> bool:
         f"engines    {', '.join(names)}",
         f"bootstrap  {told.bootstrap:,} resamples, seed {told.seed}",
     ):
+        _write(config, f"  {printable(line, _WIDE)}")
+    return True
+
+
+def _runs_told(config: pytest.Config, run: EvalSession, nodeid: str) -> bool:
+    """Print what a CL-Bench case would run or read; whether all that it names is there."""
+    _write(config, f"{nodeid}:", bold=True)
+    try:
+        lines = run.clbench.preview(run.clbench_plans[nodeid])
+    except EvalHarnessError as error:
+        for line in str(error).splitlines():
+            _write(config, f"  {line}", red=True)
+        return False
+    for line in lines:
         _write(config, f"  {printable(line, _WIDE)}")
     return True
 

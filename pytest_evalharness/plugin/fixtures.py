@@ -63,7 +63,7 @@ def pool(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> PoolRe
     from pytest_evalharness.league.pool_plan import PoolPlan
 
     if not isinstance(_planned(request, evalharness_run), PoolPlan):
-        raise _without(request, "pool", LEAGUE_POOL)
+        raise without_mark(request, "pool", LEAGUE_POOL)
     result = evalharness_run.league.pool_result(request.node.nodeid)
     remember(request.node, result)
     result.require_trust()
@@ -99,7 +99,7 @@ def _engines_asked(request: pytest.FixtureRequest, run: EvalSession, fixture: st
         return
     if only_looks(request.config):
         pytest.skip("nothing is fitted here: the first case that asks would do it")
-    raise _without(request, fixture, ENGINE_BENCHMARK)
+    raise without_mark(request, fixture, ENGINE_BENCHMARK)
 
 
 @pytest.fixture(scope="session")
@@ -131,7 +131,7 @@ def _plan(request: pytest.FixtureRequest, run: EvalSession, fixture: str) -> Com
 
     plan = _planned(request, run)
     if not isinstance(plan, ComparisonPlan):
-        raise _without(request, fixture, LEAGUE_AB)
+        raise without_mark(request, fixture, LEAGUE_AB)
     return plan
 
 
@@ -150,7 +150,7 @@ def _planned(request: pytest.FixtureRequest, run: EvalSession) -> ComparisonPlan
     return plan
 
 
-def _without(request: pytest.FixtureRequest, fixture: str, mark: str) -> UsageError:
+def without_mark(request: pytest.FixtureRequest, fixture: str, mark: str) -> UsageError:
     """What a fixture says to a case without its mark."""
     has = mark_of(request.node)
     fits = FIXTURES.get(has.name) if has is not None else None

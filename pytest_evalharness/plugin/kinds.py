@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pytest
 
+from pytest_evalharness.plugin.clbench_marks import validate_clbench
 from pytest_evalharness.plugin.marks import (
+    CLBENCH,
+    CLBENCH_AB,
     ENGINE_BENCHMARK,
     LEAGUE_AB,
     LEAGUE_POOL,
@@ -53,11 +56,15 @@ KINDS: Mapping[str, Kind] = {
 VALIDATORS: Mapping[str, Callable[[pytest.Mark, str], None]] = {
     **{name: kind.validate for name, kind in KINDS.items()},
     ENGINE_BENCHMARK: validate,
+    CLBENCH: validate_clbench,
+    CLBENCH_AB: validate_clbench,
 }
 """What checks a mark's words at collection, by its name."""
 
 FIXTURES: Mapping[str, str] = {
     **{name: kind.fixture for name, kind in KINDS.items()},
     ENGINE_BENCHMARK: "engine_report",
+    CLBENCH: "clbench_run",
+    CLBENCH_AB: "clbench_ab",
 }
 """What gives a case its result, by the mark's name."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 LEAGUE_AB = "league_ab"
 LEAGUE_POOL = "league_pool"
 ENGINE_BENCHMARK = "engine_benchmark"
+CLBENCH = "clbench"
+CLBENCH_AB = "clbench_ab"
 CONFIGS = "configs"
 UMBRELLA = "eval"
 _KEYWORDS = (
@@ -28,10 +30,18 @@ _KEYWORDS = (
     "win", "seats", "teams", "side",
 )  # fmt: skip
 _OF_ENGINES = ("evidence", "engines", "file", "own", "tables", "params", "bootstrap", "seed", "margin")
+_OF_A_RUN = (
+    "plan", "run", "checkout", "system", "name", "tasks", "rollouts", "losses", "params", "reference", "scale", "runroots",
+)  # fmt: skip
+_OF_TWO_RUNS = (
+    "candidate", "baseline", "claim", "margin", "alpha", "target_lift", "tasks", "reference", "scale",
+)  # fmt: skip
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
     LEAGUE_AB: _KEYWORDS,
     LEAGUE_POOL: (CONFIGS, "effects", *_KEYWORDS),
     ENGINE_BENCHMARK: _OF_ENGINES,
+    CLBENCH: _OF_A_RUN,
+    CLBENCH_AB: _OF_TWO_RUNS,
 }
 """Mark → its keywords. A case has one of these marks."""
 DECLARED_BY_CASE = ("alpha", "pairing", "looks", "spending", "metric", "secondary", "missing", "effects")
@@ -45,6 +55,8 @@ MARK_HELP = (
     f"{LEAGUE_AB}(role='crew', episodes=30, claim='better', …): a candidate-against-baseline comparison",
     f"{LEAGUE_POOL}(configs=[{{'role': 'crew'}}, {{'role': 'imposter'}}], …): several comparisons, judged as one",
     f"{ENGINE_BENCHMARK}(evidence='calls.json', engines='all', …): decision engines, judged on logged calls",
+    f"{CLBENCH}(plan='smoke', …): a run of continual-learning-bench that is made; run='DIR' reads one that is there",
+    f"{CLBENCH_AB}(candidate='DIR', baseline='DIR', claim='better', …): two such runs, compared on the same instances",
     f"{UMBRELLA}: every evaluation case has it, so `-m eval` selects them",
 )
 

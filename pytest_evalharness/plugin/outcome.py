@@ -21,8 +21,8 @@ from pytest_evalharness.errors import (
     UsageError,
 )
 from pytest_evalharness.plugin.kinds import FIXTURES
-from pytest_evalharness.plugin.marks import ENGINE_BENCHMARK, mark_of
-from pytest_evalharness.plugin.records import benchmark_of, results_of
+from pytest_evalharness.plugin.marks import CLBENCH, CLBENCH_AB, ENGINE_BENCHMARK, mark_of
+from pytest_evalharness.plugin.records import benchmark_of, results_of, runs_of
 from pytest_evalharness.plugin.session import existing_session, is_worker, plain, session_of
 
 if TYPE_CHECKING:
@@ -33,11 +33,14 @@ OUTCOME = PREFIX + "outcome"
 KIND = PREFIX + "kind"
 RESULTS = "evalharness_results"
 ENGINES = "evalharness_engines"
+RUNS = "evalharness_clbench"
 INCONCLUSIVE = "inconclusive"
 UNTRUSTWORTHY = "untrustworthy"
 NOT_RUN = "not_run"
 NOT_MET = "not_met"
 USAGE = "usage"
+DISCLOSED = "disclosed"
+"""A loss that the case's mark discloses: expected, told with its reason, and no claim of anything."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 EXIT_INCONCLUSIVE = 10
 EXIT_UNTRUSTWORTHY = 11
@@ -98,6 +101,9 @@ def pytest_runtest_makereport(
 
 
 def _translate(item: pytest.Item, report: pytest.TestReport, error: EvalHarnessError) -> None:
+    if report.skipped and any(getattr(one, "loss", "") for one in runs_of(item)):
+        put(item, report, OUTCOME, DISCLOSED)
+        return
     if isinstance(error, Inconclusive) and session_of(item.config).settings["inconclusive"] != "fail":
         report.outcome = "skipped"
         path, line, _ = item.location
@@ -146,6 +152,8 @@ def _demand_judgement(item: pytest.Item, report: pytest.TestReport) -> None:
     """A case that carries a claim and never looked at the evidence has judged nothing: that is no pass."""
     results, benchmark = results_of(item), benchmark_of(item)
     looked = [*(result.consumed for result in results), *([benchmark.consumed] if benchmark else [])]
+    runs = [one.consumed for one in runs_of(item)]  # of one run a case may look at the scores alone
+    looked += [any(runs)] if runs else []
     if looked and all(looked):
         return
     error = NothingJudged(
@@ -178,6 +186,9 @@ def attach(item: pytest.Item, report: pytest.TestReport) -> None:
     mark = mark_of(item)
     if mark is not None and mark.name == ENGINE_BENCHMARK:
         attach_engines(item, report, benchmark_of(item))
+        return
+    if mark is not None and mark.name in {CLBENCH, CLBENCH_AB}:
+        attach_runs(item, report)
         return
     results = results_of(item)
     try:
@@ -212,6 +223,18 @@ def attach_engines(item: pytest.Item, report: pytest.TestReport, benchmark: Engi
     for name, value in properties(told[-1] if told else None, run.run_id):
         put(item, report, name, value)
     vars(report)[ENGINES] = json.dumps(told)
+
+
+def attach_runs(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Attach what a case saw of CL-Bench runs: properties of the last for JUnit, all of it for our own files."""
+    import json
+
+    from pytest_evalharness.report.clbench import properties
+
+    told = [one.to_json() for one in runs_of(item)]
+    for name, value in properties(told[-1] if told else None, session_of(item.config).run_id):
+        put(item, report, name, value)
+    vars(report)[RUNS] = json.dumps(told)
 
 
 def outcome_of(report: pytest.TestReport) -> str:
@@ -277,6 +300,8 @@ class Counter:
             self.tally.untrustworthy += (
                 1  # an expected failure is a claim not met; no evidence is none, expected or not
             )
+        elif outcome_of(report) == DISCLOSED:
+            pass  # a loss that was told before is no claim that was not met
         elif report.skipped and (outcome_of(report) == INCONCLUSIVE or report.nodeid in self.tally.collected):
             self.tally.inconclusive += 1  # a claim that was skipped, or expected to fail, was not met either
 

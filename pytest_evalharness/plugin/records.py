@@ -9,16 +9,20 @@ import pytest
 from pytest_evalharness.plugin.session import session_of
 
 if TYPE_CHECKING:
+    from pytest_evalharness.clbench.compared import ComparedRuns
+    from pytest_evalharness.clbench.looked import LookedCheck, LookedRun, LookedScores
     from pytest_evalharness.engines.judged import EngineResult
     from pytest_evalharness.league.pool_result import PoolResult
     from pytest_evalharness.league.result import ABResult
 
     Result: TypeAlias = ABResult | PoolResult
+    OfARun: TypeAlias = LookedCheck | LookedRun | LookedScores | ComparedRuns
 
 SINGLE_ARM = "evalharness.single_arm"
 """The property of a case that played an arm by itself: the arm's numbers in one line."""
 RESULT = pytest.StashKey["list[Result]"]()
 BENCHMARK = pytest.StashKey["EngineResult"]()
+RUNS = pytest.StashKey["list[OfARun]"]()
 
 
 def remember(item: pytest.Item, result: Result) -> None:
@@ -37,6 +41,18 @@ def remember_benchmark(item: pytest.Item, result: EngineResult) -> None:
 def benchmark_of(item: pytest.Item) -> EngineResult | None:
     """The case's engine benchmark, if it had one."""
     return item.stash.get(BENCHMARK, None)
+
+
+def remember_run(item: pytest.Item, looked: OfARun) -> None:
+    """Keep what a case got to see of a CL-Bench run for its report; a rerun's takes the place of the earlier one."""
+    seen = item.stash.setdefault(RUNS, [])
+    seen[:] = [known for known in seen if type(known) is not type(looked)]
+    seen.append(looked)
+
+
+def runs_of(item: pytest.Item) -> list[OfARun]:
+    """What the case got to see of CL-Bench runs."""
+    return item.stash.get(RUNS, [])
 
 
 def results_of(item: pytest.Item) -> list[Result]:

@@ -13,6 +13,8 @@ from pytest_evalharness.league.session import LeagueSession
 from pytest_evalharness.plugin.options import settings_of
 
 if TYPE_CHECKING:
+    from pytest_evalharness.clbench.case_plan import ComparePlan, RunPlan
+    from pytest_evalharness.clbench.case_runs import CaseRuns
     from pytest_evalharness.engines.judged import EngineResult
     from pytest_evalharness.engines.plan import EnginePlan
     from pytest_evalharness.engines.running import Prepared
@@ -28,6 +30,7 @@ class EvalSession(LeagueSession):
     Attributes:
         found: what the case that runs now has found.
         engine_plans: the selected cases on decision engines, and what they ask.
+        clbench_plans: the selected cases on runs of CL-Bench, and what they ask.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -43,7 +46,28 @@ class EvalSession(LeagueSession):
         self.config = config
         self.found: list[ABResult | PoolResult] = []
         self.engine_plans: dict[str, EnginePlan] = {}
+        self.clbench_plans: dict[str, RunPlan | ComparePlan] = {}
         self._prepared: dict[str, Prepared] = {}
+        self._clbench: CaseRuns | None = None
+
+    @property
+    def clbench(self) -> CaseRuns:
+        """The runs behind cases on CL-Bench."""
+        if self._clbench is None:
+            from pytest_evalharness.clbench.case_campaigns import Making
+            from pytest_evalharness.clbench.case_runs import CaseRuns
+
+            self._clbench = CaseRuns(
+                Making(
+                    home=self.home,
+                    base=self.config.rootpath,
+                    session=self.run_id,
+                    ledger=lambda: self.ledger,
+                    clock=self.clock,
+                    say=self._campaign_said,
+                )
+            )
+        return self._clbench
 
     def benchmark(self, nodeid: str) -> EngineResult:
         """A case's engine benchmark; the first that asks has it made, all others, later runs included, read it.
@@ -71,6 +95,13 @@ class EvalSession(LeagueSession):
     def _said(self, text: str) -> None:
         """Tell how far the benchmark is, to whoever shows progress."""
         self.events.append("engines", what="progress", key="engines", text=text)
+        self.on_wait()
+
+    def _campaign_said(self, text: str) -> None:
+        """Tell how far a campaign is, to whoever shows progress."""
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        self.events.append("clbench", what="progress", key="clbench", text=text)
         self.on_wait()
 
     def prepared(self, nodeid: str) -> Prepared:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_evalharness.errors import ReportsMissing
-from pytest_evalharness.plugin.outcome import ENGINES, INCONCLUSIVE, KIND, RESULTS, outcome_of, tally_of
+from pytest_evalharness.plugin.outcome import (
+    DISCLOSED,
+    ENGINES,
+    INCONCLUSIVE,
+    KIND,
+    RESULTS,
+    RUNS,
+    outcome_of,
+    tally_of,
+)
 from pytest_evalharness.plugin.progress import progress_of
 from pytest_evalharness.plugin.records import SINGLE_ARM
 from pytest_evalharness.plugin.session import EvalSession, existing_session, is_worker, relative
@@ -46,22 +55,28 @@ class Collector:
             if nodeid in wanted
             or hasattr(report, RESULTS)
             or hasattr(report, ENGINES)
+            or hasattr(report, RUNS)
             or outcome_of(report)
             or any(name == SINGLE_ARM for name, _ in report.user_properties)
         )
 
 
 def _case(report: pytest.TestReport) -> CaseReport:
+    from pytest_evalharness.report.clbench import KIND as RUN_KIND
     from pytest_evalharness.report.engines import KIND as ENGINE_KIND
     from pytest_evalharness.report.model import LEAGUE, CaseReport
 
     results: list[dict[str, Any]] = json.loads(getattr(report, RESULTS, "[]"))
     outcome = outcome_of(report)
-    if outcome in {"", "not_met", "usage"}:
+    if outcome in {"", "not_met", "usage", DISCLOSED}:
         outcome = "error" if report.failed and report.when != "call" else report.outcome
     engines: list[dict[str, Any]] = json.loads(getattr(report, ENGINES, "[]"))
-    kind = ENGINE_KIND if (KIND, ENGINE_KIND) in report.user_properties else LEAGUE
-    return CaseReport(report.nodeid, outcome, _message(report), tuple(results), tuple(engines), kind)
+    runs: list[dict[str, Any]] = json.loads(getattr(report, RUNS, "[]"))
+    kinds = {value for name, value in report.user_properties if name == KIND}
+    kind = next((one for one in (ENGINE_KIND, RUN_KIND) if one in kinds), LEAGUE)
+    return CaseReport(
+        report.nodeid, outcome, _message(report), tuple(results), tuple(engines), kind, tuple(runs)
+    )
 
 
 def _message(report: pytest.TestReport) -> str:

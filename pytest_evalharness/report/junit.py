@@ -92,7 +92,7 @@ def suite_properties(
     """
     outcomes = counts(cases)
     judged = [str(result["judgement"]["verdict"]) for case in cases for result in case.results]
-    judged += [str(told["verdict"]) for case in cases for told in case.engines]
+    judged += [str(told["verdict"]) for case in cases for told in (*case.engines, *case.clbench)]
     told: list[tuple[str, object]] = [*head.items(), ("cases", len(cases))]
     told += [(f"outcome.{word}", outcomes.get(word, 0)) for word in OUTCOMES]
     told += [(f"verdict.{word}", judged.count(word)) for word in Verdict]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import markdown
-from pytest_evalharness.report import engines, success, units
+from pytest_evalharness.report import clbench, engines, success, units
 from pytest_evalharness.report.model import LEAGUE, MANY, SCOPE, CaseReport, Report, remarks, unfinished_told
 from pytest_evalharness.report.success import SuccessCheck
 from pytest_evalharness.verdict.figures import amount
@@ -38,7 +38,10 @@ def render(report: Report) -> str:
     for case in report.cases:
         told = [remark for result in case.results for remark in remarks(result)]
         out += [f"- {markdown(case.nodeid, _WIDE)}: {markdown(remark, _WIDE)}" for remark in told]
-        if case.message:
+        for one in case.clbench:
+            out += [f"- {markdown(case.nodeid, _WIDE)}: {markdown(one['headline'], _WIDE)}"]
+            out += [f"  - {markdown(line, _WIDE)}" for line in clbench.lines(one)]
+        if case.message and not case.clbench:
             out += [f"- {markdown(case.nodeid, _WIDE)}: {markdown(case.headlines[0], _WIDE)}"]
         for check in success.of_case(case):
             out += _success(case, check)
@@ -62,9 +65,10 @@ def _success(case: CaseReport, check: SuccessCheck) -> list[str]:
 def _rows(case: CaseReport) -> list[str]:
     mark = _MARKS.get(case.outcome, "⛔")
     name = markdown(case.nodeid, _WIDE)
-    if not case.results and not case.engines:
+    if not case.results and not case.engines and not case.clbench:
         return [f"| {mark} | {name} | | {case.outcome} | | | | |"]
     told = [f"| {mark} | {name} | {engines.cells(one)} |" for one in case.engines]
+    told += [f"| {mark} | {name} | {clbench.cells(one)} |" for one in case.clbench]
     return told + [
         row
         for result in case.results

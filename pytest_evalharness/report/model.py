@@ -47,8 +47,9 @@ class CaseReport:
         outcome: `passed`, `failed`, `inconclusive`, `untrustworthy`, `not_run`, `skipped` or `error`.
         message: what was said where it did not pass; may hold text from outside.
         results: the comparisons it made, as plain data (`ABResult.to_json`).
-        kind: what it judged: games of a league, or an engine benchmark.
+        kind: what it judged: games of a league, an engine benchmark, or a run of CL-Bench.
         engines: the decision engines that it looked at, as plain data (`EngineResult.to_json`).
+        clbench: what it looked at of CL-Bench runs, as plain data.
     """
 
     nodeid: str
@@ -57,6 +58,7 @@ class CaseReport:
     results: tuple[Mapping[str, Any], ...]
     engines: tuple[Mapping[str, Any], ...] = ()
     kind: str = LEAGUE
+    clbench: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def headlines(self) -> list[str]:
@@ -64,7 +66,7 @@ class CaseReport:
         believed = all(result["judgement"]["verdict"] != "untrustworthy" for result in self.results)
         if self.outcome == "untrustworthy" and self.message and believed:
             return [self.message.partition("\n")[0]]  # the case itself is at fault, whatever was measured
-        told = [str(result["headline"]) for result in (*self.results, *self.engines)]
+        told = [str(result["headline"]) for result in (*self.results, *self.engines, *self.clbench)]
         return told or [self.message.partition("\n")[0]]
 
 
@@ -118,7 +120,7 @@ class Report:
         """What the exit code means; 0 says "met" only where every declared claim was."""
         if self.exit_code == UNTRUSTWORTHY and {case.outcome for case in self.cases} == {"not_run"}:
             return NOT_RUN
-        unmet = sum(any(r["judgement"]["decision"] != "met" for r in case.results) for case in self.cases)
+        unmet = sum(any(one != "met" for one in _decisions(case)) for case in self.cases)
         if self.exit_code == INTERRUPTED:
             return f"interrupted; the same command goes on, and so does evalharness runs resume {printable(self.run_id)}"
         if self.exit_code == 0 and unmet:
@@ -148,6 +150,7 @@ class Report:
                 tuple(case["results"]),
                 tuple(case.get("engines", ())),
                 case.get("kind", LEAGUE),
+                tuple(case.get("clbench", ())),
             )
             for case in data["cases"]
         )
@@ -198,6 +201,12 @@ def _charged(cost: Mapping[str, Any]) -> str:
     return f"unknown: {'the server does not tell' if not balance else 'no verdict to charge it to'}{balance}"
 
 
+def _decisions(case: CaseReport) -> list[str]:
+    """What became of every claim that a case declared."""
+    told = [str(result["judgement"]["decision"]) for result in case.results]
+    return told + [str(one["decision"]) for one in case.clbench if one["decision"] is not None]
+
+
 def _case_json(case: CaseReport) -> dict[str, Any]:
     from pytest_evalharness.report import success  # it reads cases itself
 
@@ -205,6 +214,7 @@ def _case_json(case: CaseReport) -> dict[str, Any]:
         **asdict(case),
         "results": [dict(result) for result in case.results],
         "engines": [dict(told) for told in case.engines],
+        "clbench": [dict(told) for told in case.clbench],
         "success_check": [check.to_json() for check in success.of_case(case)],
     }
 

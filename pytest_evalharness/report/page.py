@@ -9,7 +9,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report import builds, checks, engines, plot, pool_page, rows, success, units
+from pytest_evalharness.report import (
+    builds,
+    checks,
+    clbench,
+    engines,
+    plot,
+    pool_page,
+    rows,
+    success,
+    units,
+)
 from pytest_evalharness.report import sentences as say
 from pytest_evalharness.report.model import SCOPE, CaseReport, Report, counts, remarks
 from pytest_evalharness.report.page_view import ArmView, CaseView, ComparisonView, Page
@@ -89,17 +99,22 @@ def _case(
         symbol=_OUTCOMES.get(case.outcome, "!"),
         message=tuple(
             printable(line, 2 * _WIDE)
-            for line in [*case.message.splitlines()[:_MOST_LINES], *_engine_lines(case)]
+            for line in [*case.message.splitlines()[:_MOST_LINES], *_other_lines(case)]
         ),
         comparisons=tuple(comparisons),
         success=success.of_case(case) if not case.results else (),
     )
 
 
-def _engine_lines(case: CaseReport) -> Iterator[str]:
+def _other_lines(case: CaseReport) -> Iterator[str]:
+    """What a case on decision engines, or on CL-Bench runs, has to tell."""
     for told in case.engines:
         yield str(told["headline"])
         yield from engines.lines(told)
+    for told in case.clbench:
+        if not case.message:  # which begins with it, and goes on with the same lines
+            yield str(told["headline"])
+            yield from clbench.lines(told)
 
 
 def comparison(

@@ -11,6 +11,8 @@ from pytest_evalharness.report.model import MANY, requests_told
 TURN = "another run on this home has the embedded league; waiting for its end"
 ENGINES = "engines"
 """The kind of event that tells how far an engine benchmark is."""
+CLBENCH = "clbench"
+"""The kind of event that tells how far a campaign of CL-Bench is."""
 CHANGES = frozenset(
     {"resumed", "posted", "adopted", "finished", "refused", "abandoned", "cancelled", "wedged", "answer_lost"}
 )
@@ -178,6 +180,8 @@ def line(event: Mapping[str, Any]) -> str | None:
         return TURN
     if event.get("kind") == ENGINES:
         return f"engine benchmark: {printable(event.get('text', ''), 300)}"
+    if event.get("kind") == CLBENCH:
+        return f"CL-Bench: {printable(event.get('text', ''), 600)}"
     return _of_an_arm(event) if event.get("kind") == "arm" else None
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.report import builds, engines, success
+from pytest_evalharness.report import builds, clbench, engines, success
 from pytest_evalharness.report.model import (
     SCOPE,
     CaseReport,
@@ -97,6 +97,7 @@ def _details(case: CaseReport, *, whole: bool) -> Iterator[tuple[str, str]]:
             yield "plain", printable(remark, _WIDE)
     if whole:
         yield from (("plain", line) for told in case.engines for line in engines.lines(told))
+        yield from (("plain", line) for told in case.clbench for line in clbench.lines(told))
         for check in success.of_case(case):
             yield from success_lines(check)
 

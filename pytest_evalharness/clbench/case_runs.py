@@ -1,0 +1,243 @@
+"""The runs behind a session's cases: read once a process, made once for all of its processes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+from pytest_evalharness.base.text import redact
+from pytest_evalharness.clbench import cases
+from pytest_evalharness.clbench.campaign.checkout import EMBEDDED
+from pytest_evalharness.clbench.campaign.retries import limits_of, retries, retry_checks
+from pytest_evalharness.clbench.campaign.runroots import read_runroot, runroot_folders
+from pytest_evalharness.clbench.case_campaigns import Making, campaign_made, campaign_planned, smoke_made
+from pytest_evalharness.clbench.case_plan import RETRIES, SMOKE, ComparePlan, RunPlan, folder_of
+from pytest_evalharness.clbench.cases import INVARIANTS, OF_LOSSES, PassName
+from pytest_evalharness.clbench.checking import Check, State
+from pytest_evalharness.clbench.compared import ComparedRuns
+from pytest_evalharness.clbench.comparing import compare
+from pytest_evalharness.clbench.domains import Family
+from pytest_evalharness.clbench.leaderboard import reference_of
+from pytest_evalharness.clbench.looked import LookedCheck, LookedRun, LookedScores
+from pytest_evalharness.clbench.poisoning import flags
+from pytest_evalharness.clbench.run_folder import PublishedRun, read_run
+from pytest_evalharness.clbench.scoring import score_run
+
+
+class CaseRuns:
+    """Every run that cases of this process ask for.
+
+    Args:
+        how: what it takes to make runs; its base is what relative directories are relative to.
+    """
+
+    def __init__(self, how: Making) -> None:
+        self._how = how
+        self._read: dict[Path, PublishedRun] = {}
+        self._made: dict[str, dict[str, Any]] = {}
+
+    def folder(self, told: str, checkout: Path | None = None) -> Path:
+        """Where a run is; arguments and errors as of `folder_of`."""
+        return folder_of(told, self._how.base, self._campaign, checkout)
+
+    def published(self, told: str) -> PublishedRun:
+        """A run, read once.
+
+        Raises:
+            RunUnreadable: it is none.
+        """
+        return self._held(self.folder(told))
+
+    def _held(self, folder: Path) -> PublishedRun:
+        where = folder.resolve()
+        if where not in self._read:
+            self._read[where] = read_run(where)
+        return self._read[where]
+
+    def _of(self, plan: RunPlan) -> tuple[PublishedRun, list[str]]:
+        """The published run of a plan, made if there is none, and what is to be told of how it was made."""
+        if plan.run is not None:
+            return self.published(plan.run), []
+        key = repr(plan.to_json())
+        if key not in self._made:
+            self._made[key] = campaign_made(plan, self._how)
+        made = self._made[key]
+        told = [f"campaign {made['state']}, {made['checkout']}", *made["notices"], *made["alarms"]]
+        told += [f"not the recipe: {one}" for one in made["deviations"]]
+        return self._held(Path(made["folder"])), told
+
+    def run(self, plan: RunPlan) -> LookedRun:
+        """The run of a plan as a case sees it.
+
+        Raises:
+            EvalHarnessError: it is not there, or could not be made.
+        """
+        if plan.plan == SMOKE:
+            return _smoke(smoke_made(plan, self._how))
+        run, told = self._of(plan)
+        expected = plan.expected(run.family)
+        met = [cases.of_pass(run, name) for name in expected]
+        asked = [(name, run.tasks.get(name.task)) for name in expected]
+        questions = sum(0 if artifact is None else artifact.expected or 0 for _, artifact in asked)
+        return LookedRun(
+            "published run" if plan.run is not None else plan.plan,
+            run.name,
+            run.folder,
+            questions=questions,
+            typed_answers=_answered(run, expected),
+            told=told + [f"{one.name}: {one.state}, {one.seen}" for one in met],
+            published=run,
+            faults=[f"{one.name}: {one.seen}" for one in met if one.state is not State.OK],
+            embedded=embedded(run),
+        )
+
+    def of_pass(self, plan: RunPlan, name: PassName) -> LookedCheck:
+        """One pass of a plan's run; errors as of `run`."""
+        run, _ = self._of(plan)
+        loss = plan.losses.get(str(name), "")
+        return LookedCheck(cases.of_pass(run, name), "pass", run.name, loss=loss, embedded=embedded(run))
+
+    def of_invariant(self, plan: RunPlan, name: str) -> LookedCheck:
+        """One invariant of a plan's run; errors as of `run`."""
+        run, _ = self._of(plan)
+        loss = plan.losses.get(name, "")
+        found = self._retries(plan, name) if name in RETRIES else cases.of_invariant(run, name)
+        return LookedCheck(found, "invariant", run.name, loss=loss, embedded=embedded(run))
+
+    def _retries(self, plan: RunPlan, name: str) -> Check:
+        """One rule of the retry budget, held against the engines' own events."""
+        root = (self._how.base / str(plan.runroots)).expanduser()
+        roots = [read_runroot(folder) for folder in runroot_folders(root)]
+        limits = limits_of({**os.environ, **self._environment(plan)})
+        seen = retries([(one.events_file, one.events) for one in roots], limits)
+        return next(one for one in retry_checks(seen, limits) if one.name == name)
+
+    def _environment(self, plan: RunPlan) -> dict[str, str]:
+        """The variables that a campaign was run with; none of a run that no campaign of this home made."""
+        record = self._how.ledger().campaigns.find(plan.run or plan.campaign)
+        told = {} if record is None else record.identity.get("environment") or {}
+        return {name: str(value) for name, value in told.items()}
+
+    def scores(self, plan: RunPlan) -> LookedScores:
+        """The scores of a plan's run.
+
+        Raises:
+            EvalHarnessError: as `run` and `score_run`, or nothing normalises it.
+        """
+        run, _ = self._of(plan)
+        told = None if plan.reference is None else self.folder(plan.reference)
+        score = score_run(run, reference_of([run], told), plan.scale)
+        return LookedScores(score, doubts(run, plan), run.folder, embedded=embedded(run))
+
+    def preview(self, plan: RunPlan | ComparePlan) -> list[str]:
+        """What a plan would run or read, a line each. Nothing is started for it, and no run is read.
+
+        Raises:
+            EvalHarnessError: something that it names is not there.
+        """
+        if isinstance(plan, ComparePlan):
+            declared = plan.declaration
+            within = "" if declared.margin is None else f" within {declared.margin:g} normalised reward"
+            return [
+                f"candidate  {self.folder(plan.candidate)}",
+                f"baseline   {self.folder(plan.baseline)}",
+                f"reference  {'the baseline' if plan.reference is None else self.folder(plan.reference)}",
+                f"claim      {declared.claim}{within}",
+            ]
+        expected = f"rollouts   {plan.rollouts} of each task expected"
+        if plan.run is not None:
+            return [f"reads      {self.folder(plan.run)}", expected]
+        told = [f"runs       {plan.plan} of {plan.system}, campaign {plan.campaign}"]
+        if plan.checkout == EMBEDDED:
+            return [
+                *told,
+                "checkout   embedded miniature, laid out below the home when a case runs",
+                expected,
+            ]
+        campaign = campaign_planned(plan, self._how)
+        told += [
+            f"checkout   {campaign.checkout.words}",
+            f"starts     {redact(shlex.join(campaign.argv))}",
+            expected,
+        ]
+        return told + [f"deviates   {one}" for one in campaign.deviations]
+
+    def compare(self, plan: ComparePlan) -> ComparedRuns:
+        """Two runs, compared.
+
+        Raises:
+            EvalHarnessError: one of them is not there, or they have nothing in common.
+        """
+        reference = None if plan.reference is None else self.published(plan.reference)
+        return ComparedRuns(
+            compare(
+                plan.declaration,
+                self.published(plan.candidate),
+                self.published(plan.baseline),
+                reference=reference,
+                scale=plan.scale,
+                tasks=plan.tasks,
+            )
+        )
+
+    def _campaign(self, name: str) -> Path | None:
+        """The folder of a campaign that the journal knows."""
+        record = self._how.ledger().campaigns.find(name)
+        if record is None:
+            return None
+        folder = record.told.get("run_folder")
+        return None if folder is None else Path(str(folder))
+
+
+def _smoke(made: dict[str, Any]) -> LookedRun:
+    """A smoke as a case sees it."""
+    cost = "at a cost that nothing tells" if made["cost"] is None else f"at a cost of ${made['cost']:.2f}"
+    ended = "" if made["exit_code"] == 0 else f", the benchmark ended with {made['exit_code']}"
+    return LookedRun(
+        SMOKE,
+        made["name"],
+        None,
+        questions=made["questions"],
+        typed_answers=made["typed_answers"],
+        told=[
+            *made["seen"],
+            f"{made['checkout']}, {cost}{ended}",
+            *made["notices"],
+            *(f"not the recipe: {one}" for one in made["deviations"]),
+            f"log: {made['log']}",
+        ],
+        stages=made["stages"],
+        faults=() if made["whole"] else ("a stage was not seen, or the benchmark did not end well",),
+        embedded=made["embedded"],
+    )
+
+
+def embedded(run: PublishedRun) -> bool:
+    """Whether a run is of the embedded miniature."""
+    return run.family is Family.EMBEDDED
+
+
+def doubts(run: PublishedRun, plan: RunPlan) -> list[Check]:
+    """The checks that forbid to believe a run's scores: all that failed, but for lost passes that the plan discloses by name."""
+    undisclosed = [flag for flag in flags(run) if str(PassName(flag.task, flag.run_index)) not in plan.losses]
+    return [
+        one
+        for name, check in INVARIANTS.items()
+        if (one := check(run)).state is State.FAILED
+        and name not in plan.losses
+        and (name not in OF_LOSSES or undisclosed)
+    ]
+
+
+def _answered(run: PublishedRun, expected: list[PassName]) -> int:
+    """Instances of the expected passes that the system itself answered."""
+    wanted = {(name.task, name.run_index) for name in expected}
+    found = 0
+    for artifact in run.tasks.values():
+        every = artifact.rollouts if artifact.baseline is None else (*artifact.rollouts, artifact.baseline)
+        for one in every:
+            if (artifact.task, one.run_index) in wanted:
+                found += sum(outcome.instance_id not in one.forfeited for outcome in one.outcomes)
+    return found
