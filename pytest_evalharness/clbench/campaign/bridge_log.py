@@ -30,7 +30,8 @@ class Question:
         position: of the question in its pass, None where it is not told. Baseline instances all have 0.
         delivered: how its answer reached the benchmark, empty if nothing says that it did.
         lost: why it did not, empty if nothing says so.
-        held: the longest wait for the host's network that is told, in seconds.
+        held: the longest wait for the host's network that is told, in seconds; None without one. The adapter tells it every five
+            minutes only, so it was at least as long.
         hold: how long it may be, in seconds.
         queued: whether no worker ever took it.
         prose: whether its final text held no answer, at first.
@@ -40,7 +41,7 @@ class Question:
     position: int | None = None
     delivered: str = ""
     lost: str = ""
-    held: float = 0.0
+    held: float | None = None
     hold: float = 0.0
     queued: bool = False
     prose: bool = False
@@ -53,7 +54,7 @@ class BridgeLog:
     Attributes:
         questions: by the engine task's id.
         repairs: ids of the tasks that only repaired the form of an answer.
-        held: the longest wait for the host's network before a question was sent, in seconds.
+        held: the longest wait for the host's network before a question was sent, in seconds; None without one.
         hold: how long it may be, in seconds.
         broken_repairs: answers that were given up because the adapter's own repair is broken.
         foreign_files: lines that say that a file belongs to another user.
@@ -62,7 +63,7 @@ class BridgeLog:
 
     questions: dict[str, Question] = field(default_factory=dict)
     repairs: set[str] = field(default_factory=set)
-    held: float = 0.0
+    held: float | None = None
     hold: float = 0.0
     broken_repairs: int = 0
     foreign_files: list[str] = field(default_factory=list)
@@ -117,13 +118,13 @@ def _said(log: BridgeLog, line: str) -> None:
 def _outage(log: BridgeLog, task: str, seconds: float, hold: float) -> None:
     if task and task != "None":
         one = log.question(task)
-        one.held, one.hold = max(one.held, seconds), hold
+        one.held, one.hold = max(one.held or 0.0, seconds), hold
     else:
-        log.held, log.hold = max(log.held, seconds), hold
+        log.held, log.hold = max(log.held or 0.0, seconds), hold
 
 
 def _of_question(one: Question, line: str) -> None:
-    """A line about one engine task; the last that decides counts."""
+    """A line about one engine task; a later one that says more of it counts."""
     if " REPAIRED via " in line:
         one.prose, one.delivered, one.lost = True, "its form was repaired", ""
     elif "COERCED from final text" in line:
@@ -131,12 +132,13 @@ def _of_question(one: Question, line: str) -> None:
     elif "salvaged instead of abandoning" in line:
         one.delivered, one.lost = "it was salvaged from a task that failed afterwards", ""
     elif "finalized item" in line:
-        one.delivered, one.lost = one.delivered or "as it was", ""
+        # A task that was given up is not asked again: its item ended with an empty answer.
+        one.delivered = one.delivered or ("" if one.lost else "as it was")
     elif "no deliverable answer" in line or "repair produced no usable payload" in line:
         one.prose, one.lost = True, "no answer could be delivered"
     elif "repair submission failed" in line:
         one.prose, one.lost = True, "its repair could not be sent"
-    elif "workers presumed dead" in line or ("still" in line and "workers" in line and "dead" in line):
+    elif "workers presumed dead" in line:
         one.queued, one.lost = True, "no worker took it"
     elif "abandoning" in line:
         one.lost = "it was given up"

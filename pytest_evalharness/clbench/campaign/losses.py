@@ -300,9 +300,9 @@ def _of_root(root: Runroot) -> Iterator[Loss]:
 
 def _of_log(task: str, log: BridgeLog, where: Path, *, storm: bool) -> Iterator[Loss]:
     for one in log.questions.values():
-        if one.held:
+        if one.held is not None:
             fate = Fate.LOST if one.lost or one.held >= one.hold > 0.0 else Fate.SURVIVED
-            words = f"the adapter held the question {span(one.held)} of {span(one.hold)}"
+            words = f"the adapter held the question at least {span(one.held)} of {span(one.hold)}"
             yield Loss(LossClass.NETWORK_OUTAGE, fate, words, where, question=one.id)
         if one.queued:
             kind = LossClass.WORKER_CRASH if storm else LossClass.PARTIAL_MOUNT
@@ -312,13 +312,13 @@ def _of_log(task: str, log: BridgeLog, where: Path, *, storm: bool) -> Iterator[
             fate = Fate.SURVIVED if one.delivered else Fate.LOST
             words = one.delivered or one.lost or "its final text holds no answer"
             yield Loss(LossClass.PROSE_FINAL, fate, words, where, question=one.id)
-    if log.held:
-        words = f"the adapter held a question back {span(log.held)} of {span(log.hold)}"
+    if log.held is not None:
+        words = f"the adapter held questions back, at least {span(log.held)} of {span(log.hold)}"
         fate = Fate.LOST if log.held >= log.hold > 0.0 else Fate.SURVIVED
         yield Loss(LossClass.NETWORK_OUTAGE, fate, words, where, task=task)
     if log.broken_repairs:
         words = f"{log.broken_repairs} times the adapter's own format repair broke (NameError)"
-        yield Loss(LossClass.PROSE_FINAL, Fate.LOST, words, where, task=task)
+        yield Loss(LossClass.PROSE_FINAL, Fate.UNKNOWN, words, where, task=task)
     if log.foreign_files:
         yield Loss(
             LossClass.FOREIGN_FILES, Fate.UNKNOWN, printable(log.foreign_files[0], 160), where, task=task

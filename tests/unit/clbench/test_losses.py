@@ -186,11 +186,28 @@ def test_a_question_that_the_adapter_held(left):
     )
     told = lost(left)
     assert [(one.fate, one.question, one.position, one.words) for one in told] == [
-        (Fate.SURVIVED, "", None, "the adapter held a question back 10 min of 6 h"),
-        (Fate.SURVIVED, "t1", 4, "the adapter held the question 5 min of 6 h"),
+        (Fate.SURVIVED, "", None, "the adapter held questions back, at least 10 min of 6 h"),
+        (Fate.SURVIVED, "t1", 4, "the adapter held the question at least 5 min of 6 h"),
     ]
     left.says("exploitable_poker", "task t1 terminal (failed) without a protocol action — abandoning scope")
     assert [one.fate for one in lost(left)] == [Fate.SURVIVED, Fate.LOST]
+
+
+def test_a_hold_that_was_short_is_told_too(left):
+    left.says(
+        "sales_prediction", "host network DOWN — outage hold 0s/21600s (task=t1); question clock paused"
+    )
+    assert found(left) == [(LossClass.NETWORK_OUTAGE, Fate.SURVIVED, "t1")]
+
+
+def test_an_item_that_ended_with_an_empty_answer_is_lost(left):
+    left.task("t1", **OOM)
+    left.says(
+        "cohort_studies",
+        "task t1 terminal (failed) without a protocol action - abandoning scope",
+        "finalized item of task t1",
+    )
+    assert found(left) == [(LossClass.WORKER_OOM, Fate.LOST, "t1")]
 
 
 def test_a_hold_that_was_used_up_lost_its_question(left):
@@ -260,7 +277,10 @@ def test_a_repair_that_is_broken_or_gives_nothing(left):
         "format-repair: task t1 (no JSON) -> repair task r1 submitted",
         "format-repair: task t1 repair produced no usable payload — falling back",
     )
-    assert found(left) == [(LossClass.PROSE_FINAL, Fate.LOST, ""), (LossClass.PROSE_FINAL, Fate.LOST, "t1")]
+    assert found(left) == [
+        (LossClass.PROSE_FINAL, Fate.UNKNOWN, ""),
+        (LossClass.PROSE_FINAL, Fate.LOST, "t1"),
+    ]
 
 
 def test_prose_that_was_read_all_the_same(left):
