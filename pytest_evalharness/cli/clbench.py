@@ -6,7 +6,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from pytest_evalharness.cli import INCOMPLETE, clbench_preflight, clbench_run, clbench_salvage, clbench_status
+from pytest_evalharness.cli import (
+    INCOMPLETE,
+    clbench_preflight,
+    clbench_run,
+    clbench_salvage,
+    clbench_smoke,
+    clbench_status,
+)
 from pytest_evalharness.errors import Untrustworthy
 
 _SCALES = ("bits", "pr9", "prefix")
@@ -51,6 +58,7 @@ def add_to(commands: Any) -> None:
     check.add_argument("--json", action="store_true", help="print JSON")
     check.set_defaults(run=run_check)
     clbench_preflight.add_to(inner)
+    clbench_smoke.add_to(inner)
     clbench_run.add_to(inner)
     clbench_status.add_to(inner)
     clbench_salvage.add_to(inner)

@@ -1,0 +1,272 @@
+"""A smoke: three questions of one task without baseline, to see the chain from the clone to a typed answer work once.
+
+It gates nothing but the chain. Three questions say nothing of how good a system is, of what it learns, or of what a campaign costs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import subprocess
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.deadline import Deadline
+from pytest_evalharness.clbench.campaign.guardian import Guardian
+from pytest_evalharness.clbench.campaign.interrupts import Interrupts
+from pytest_evalharness.clbench.campaign.plan import SMOKE_QUESTIONS, Campaign
+from pytest_evalharness.clbench.campaign.process_table import TOKEN
+from pytest_evalharness.clbench.campaign.processes import Fingerprint, Graces, end
+from pytest_evalharness.clbench.campaign.recipe import OUROBOROS
+from pytest_evalharness.clbench.campaign.remains import pass_left
+from pytest_evalharness.clbench.campaign.runroots import Runroot, read_runroot, runroot_folders
+from pytest_evalharness.clbench.campaign.smoke_evidence import (
+    Answers,
+    Chain,
+    Seen,
+    Stage,
+    answers,
+    is_engine_of,
+    log_of,
+    stages,
+)
+from pytest_evalharness.clbench.campaign.smoke_schedule import smoke_schedule
+from pytest_evalharness.containers.events import Event, read_events
+from pytest_evalharness.containers.state import Engine
+from pytest_evalharness.errors import EngineUnavailable, SmokeRefused
+
+GATES = (
+    "a smoke gates nothing but the chain: three questions say nothing of how good the system is, of what it learns, "
+    "or of what a campaign costs"
+)
+LIMIT = 3600.0
+"""Seconds that a smoke may take: an unknown action word never ends an instance, and the benchmark has no cap of its own."""
+_RUNS_ROOT = "OUROBOROS_BENCH_RUNS_ROOT"
+_LOOK = 0.25
+_NANO = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class SmokeResult:
+    """What a smoke showed.
+
+    Attributes:
+        campaign: what was run.
+        argv: as it was started.
+        stages: five of them.
+        told: what became of the questions.
+        exit_code: of the benchmark; None if it was ended.
+        seconds: that it took.
+        folder: with its log, and its engines' folders.
+        schedule: what was done about the schedule file, in a sentence.
+        notices: what else there is to know.
+    """
+
+    campaign: Campaign
+    argv: tuple[str, ...]
+    stages: tuple[Stage, ...]
+    told: Answers
+    exit_code: int | None
+    seconds: float
+    folder: Path
+    schedule: str
+    notices: tuple[str, ...]
+
+    @property
+    def log(self) -> Path:
+        """What the benchmark said."""
+        return self.folder / "smoke.log"
+
+    @property
+    def questions(self) -> int:
+        """How many were asked."""
+        return self.told.asked
+
+    @property
+    def typed_answers(self) -> int:
+        """How many of them the system answered in form."""
+        return self.told.typed
+
+    @property
+    def cost(self) -> float | None:
+        """Dollars; None where nothing tells."""
+        return self.told.cost
+
+    @property
+    def whole(self) -> bool:
+        """Whether every stage that there is was seen, and the benchmark ended well."""
+        return self.exit_code == 0 and all(one.seen is not Seen.NOT_SEEN for one in self.stages)
+
+
+def run_smoke(
+    campaign: Campaign,
+    home: Path,
+    *,
+    clock: Clock,
+    on_progress: Callable[[str], None] = lambda _line: None,
+    limit: float = LIMIT,
+    graces: Graces | None = None,
+    interrupts: Interrupts | None = None,
+) -> SmokeResult:
+    """Run a smoke to its end. Whatever happens, the schedule file is gone afterwards and nothing goes on.
+
+    Args:
+        campaign: a plan of the kind `smoke`.
+        home: where its folder goes.
+        clock: tells the time and waits.
+        on_progress: told what happens, a line each.
+        limit: seconds after which it is ended.
+        graces: seconds that processes have after each signal when it is ended.
+        interrupts: who may ask it to end; the signals of this process when left out.
+
+    Raises:
+        SmokeRefused: it cannot begin.
+        KeyboardInterrupt: it was asked to end, and has.
+    """
+    task, token = campaign.tasks[0], secrets.token_hex(16)
+    stamp = datetime.fromtimestamp(clock.now(), UTC).strftime("%Y-%m-%dT%H-%M-%S.%fZ")
+    group, folder = f"{stamp}_smoke", home / "clbench" / "smokes" / stamp
+    folder.mkdir(parents=True, exist_ok=True)
+    argv = (*campaign.argv, "--run-group-id", group)
+    runs = _runs_root(campaign, folder, stamp)
+    variables = {**os.environ, **campaign.environment, _RUNS_ROOT: str(runs), TOKEN: token}
+    began, ticks = clock.now(), clock.monotonic()
+    owners: set[int] = set()
+    with smoke_schedule(campaign.checkout.root, task) as schedule:
+        on_progress(schedule.words)
+        mark = Fingerprint(frozenset({token}))
+        with (
+            interrupts or Interrupts() as asked,
+            _guarded(home, campaign.name, token, graces or Graces()),
+            _running(argv, campaign.checkout.root, variables, folder / "smoke.log") as program,
+        ):
+            on_progress(f"$ cd {campaign.checkout.root} && {' '.join(argv)}")
+            deadline = Deadline.after(clock, limit)
+            try:
+                while program.poll() is None and not deadline.expired and not asked.count:
+                    owners |= mark.find().keys()
+                    clock.wait(_LOOK, asked.wake)
+            finally:
+                exit_code = program.poll()
+                left = end(
+                    lambda: mark.find().values(),
+                    clock,
+                    graces or Graces(),
+                    haste=lambda: max(0, asked.count - 1),
+                )
+            if asked.count:
+                raise KeyboardInterrupt(asked.name or "asked to end")
+    notices = [f"it was ended after {limit / 60:.0f} minutes"] if exit_code is None else []
+    notices += [f"process {one.pid} could not be ended" for one in left]
+    if pass_left(campaign.checkout.root / "results" / task, task, group, None, None).instances:
+        notices.append(
+            "a baseline was run too, beside the cost that is told: only ouroboros can leave it out"
+        )
+    chain = _chain(campaign)
+    roots = [read_runroot(one) for one in runroot_folders(runs)]
+    results = campaign.checkout.root / "results" / task
+    told = answers(results, task, group, asked=SMOKE_QUESTIONS, roots=roots, chain=chain)
+    seen = _containers(chain, began, owners, clock)
+    log = log_of(folder / "smoke.log")
+    found = stages(chain, roots=roots, started=seen.started, owners=owners, log=log, told=told)
+    return SmokeResult(
+        campaign,
+        argv,
+        found,
+        told,
+        exit_code,
+        clock.monotonic() - ticks,
+        folder,
+        schedule.words,
+        (*notices, *_doubts(told, roots, seen)),
+    )
+
+
+def _runs_root(campaign: Campaign, folder: Path, stamp: str) -> Path:
+    """A folder of its own for engines, below the user's where one is named: others' engines are none of the smoke's evidence."""
+    told = campaign.environment.get(_RUNS_ROOT) or os.environ.get(_RUNS_ROOT)
+    root = Path(told).expanduser() / f"smoke-{stamp}" if told else folder / "engines"
+    root.mkdir(parents=True, exist_ok=True)
+    return root.resolve()
+
+
+def _chain(campaign: Campaign) -> Chain:
+    adapter = campaign.system == OUROBOROS and campaign.params.get("engine", OUROBOROS) != "llm"
+    return Chain(adapter, adapter and bool(campaign.params.get("docker")), tuple(campaign.images.items()))
+
+
+@contextlib.contextmanager
+def _guarded(home: Path, name: str, token: str, graces: Graces) -> Iterator[None]:
+    """Have whatever is started ended if this process dies."""
+    try:
+        guardian = Guardian.of(home, name, token, graces)
+    except OSError as problem:
+        raise SmokeRefused(
+            f"the smoke's guardian did not start: {problem}",
+            not_done="nothing was started and nothing was paid",
+            next_step="the same command again",
+        ) from None
+    try:
+        yield
+    finally:
+        guardian.dismiss()
+
+
+@contextlib.contextmanager
+def _running(
+    argv: Sequence[str], root: Path, variables: dict[str, str], log: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The benchmark in a process group of its own: a terminal's Ctrl-C is for this process, which hands it on."""
+    with log.open("ab") as output:
+        try:
+            program = subprocess.Popen(
+                argv,
+                cwd=root,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as problem:
+            raise SmokeRefused(
+                f"{argv[0]} cannot be started: {problem.strerror or problem}",
+                not_done="nothing was started and nothing was paid",
+                next_step="evalharness clbench preflight says which program a checkout has",
+            ) from None
+    yield program
+    program.wait()
+
+
+@dataclass(frozen=True)
+class _Containers:
+    """What the container engine tells: what happened meanwhile, or why nobody knows; and which of ours are still there."""
+
+    started: tuple[Event, ...] | str = ()
+    left: tuple[str, ...] = ()
+
+
+def _containers(chain: Chain, began: float, owners: Collection[int], clock: Clock) -> _Containers:
+    if not chain.docker:
+        return _Containers()
+    try:
+        with Engine.reached(clock=clock) as engine:
+            until = int(clock.now() * _NANO)
+            events = read_events(engine, since=int(began * _NANO), until=until).events
+            left = [one.name for one in engine.containers() if is_engine_of(one.name, owners)]
+            return _Containers(events, tuple(left))
+    except EngineUnavailable as problem:
+        return _Containers(problem.what)
+
+
+def _doubts(told: Answers, roots: Sequence[Runroot], seen: _Containers) -> Iterator[str]:
+    if told.met and not told.cost:
+        yield "no cost was told: calls without a price, or answers that nobody gave; rewards at no cost are not believed"
+    if any(root.unreadable for root in roots):
+        yield "some of the engines' files cannot be read"
+    for name in seen.left:
+        yield f"the container {name} still runs, and nothing uses it: docker rm -f {name}"
