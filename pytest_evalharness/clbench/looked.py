@@ -22,7 +22,8 @@ from pytest_evalharness.errors import (
 )
 
 NAME = "CL-Bench"
-GATES_NOTHING = "a smoke gates nothing but the chain: it says nothing of how good the system is"
+GATES = "gates nothing but the chain"
+GATES_NOTHING = f"a smoke {GATES}: it says nothing of how good the system is"
 _WIDE = 300
 _LONGEST = 600
 
@@ -198,7 +199,7 @@ class LookedRun:
         told = f"{NAME} {self.kind} {printable(self.name, 60)}: {self._answers} of {self.questions} answers typed"
         if self._stages:
             unseen = [stage for stage, seen in self._stages.items() if seen == "not seen"]
-            told += f", {'not seen: ' + ', '.join(unseen) if unseen else 'all stages seen'}"
+            told += f", {'not seen: ' + ', '.join(unseen) if unseen else 'all stages seen'}, {GATES}"
         return f"{told}, embedded miniature" if self.embedded else told
 
     def require(self) -> None:
