@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shlex
 import subprocess
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
+from pytest_evalharness.base.text import redact
 from pytest_evalharness.clbench.campaign.guardian import Guardian
 from pytest_evalharness.clbench.campaign.interrupts import Interrupts
 from pytest_evalharness.clbench.campaign.plan import SMOKE_QUESTIONS, Campaign
@@ -144,7 +146,8 @@ def run_smoke(
             _guarded(home, campaign.name, token, graces or Graces()),
             _running(argv, campaign.checkout.root, variables, folder / "smoke.log") as program,
         ):
-            on_progress(f"$ cd {campaign.checkout.root} && {' '.join(argv)}")
+            on_progress(f"$ cd {shlex.quote(str(campaign.checkout.root))}")
+            on_progress(f"$ {redact(shlex.join(argv))}")
             deadline = Deadline.after(clock, limit)
             try:
                 while program.poll() is None and not deadline.expired and not asked.count:

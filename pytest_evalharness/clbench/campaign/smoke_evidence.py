@@ -261,9 +261,9 @@ def _bridge(log: BridgeLog, roots: Sequence[Runroot]) -> Stage:
 def _answer(told: Answers) -> Stage:
     words = f"{told.typed} of {told.asked} questions"
     if told.met < told.asked:
-        words += f"; {told.asked - told.met} have no outcome ({told.passed.why or told.passed.state})"
+        words += f"; {told.asked - told.met} without an outcome ({told.passed.why or told.passed.state})"
     if told.answered < told.met:
-        words += f"; {told.met - told.answered} were given up by the adapter"
+        words += f"; {told.met - told.answered} given up by the adapter"
     if told.typed < told.answered:
-        words += f"; {told.answered - told.typed} came as prose or from nobody knows where"
+        words += f"; {told.answered - told.typed} as prose, or without a record of the engine"
     return _stage(StageName.ANSWER, printable(words, 300), seen=told.typed >= told.asked > 0)
