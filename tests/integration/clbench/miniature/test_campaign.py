@@ -109,6 +109,7 @@ def test_live_snapshots_are_numbered_from_one_and_traces_from_zero(submitted):
         assert trace["system_memory"]["files"]
 
 
+@pytest.mark.slow
 def test_another_checkout_plays_the_same_seeds_the_same(submitted, miniature):
     assert miniature.run("run", "mini_ledger_lookup", "--system", "notebook", "--schedule", "default", "--runs", "2",
                          "--max-workers", "2", "--no-live-server").returncode == 0  # fmt: skip
@@ -193,6 +194,7 @@ def test_children_come_from_whichever_clbench_is_on_the_path(miniature, tmp_path
     )
 
 
+@pytest.mark.slow
 def test_a_forwarded_schedule_runs_while_the_manifest_says_default(miniature):
     schedules = miniature.root / "src" / "tasks" / "mini_ledger_lookup" / "schedules"
     told = {

@@ -32,6 +32,7 @@ def test_poison_is_free_null_and_dumb_and_a_null_rollout_is_paid_for(miniature):
     assert not any("forfeit_reason" in one["response"]["metadata"] for one in turns)
 
 
+@pytest.mark.slow
 def test_calls_without_a_price_say_so(miniature):
     artifact = played(miniature, SHOP, "unpriced=mini_shop_forecast:0")
     told = artifact["run_traces"][0]["trace"]["execution"]["usage"]["interaction"]
@@ -64,22 +65,26 @@ def test_one_bad_rollout_discards_the_others_which_stand_in_the_live_snapshots(m
     assert live["manifest"]["status"] == "running"
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_breaks_the_pool(miniature):
     assert "terminated abruptly" in played(miniature, BANDS, "kill=mini_band_scan:0:3", expect=1).stderr
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_task(miniature):
     assert (
         "No space left on device" in played(miniature, BANDS, "full_disk=mini_band_scan:0:3", expect=1).stderr
     )
 
 
+@pytest.mark.slow
 def test_orders_that_ignore_the_seed(miniature):
     artifact = played(miniature, LEDGER, "same_order=mini_ledger_lookup", runs=2)
     ids = [[one["instance_id"] for one in outcomes(artifact, index)] for index in range(2)]
     assert ids[0] == ids[1]
 
 
+@pytest.mark.slow
 def test_an_expired_workspace_and_a_wide_observation(miniature):
     artifact = played(miniature, SHOP, "sandbox=mini_shop_forecast:0:5+", "wide=mini_shop_forecast:0:0@5000")
     assert [one["metadata"]["timed_out"] for one in outcomes(artifact)] == [False] * 5 + [True] * 3

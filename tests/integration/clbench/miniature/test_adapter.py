@@ -1,0 +1,315 @@
+"""The adapter in miniature: an engine and a folder for each rollout, and every way in which a question is lost or kept."""
+
+import json
+import os
+import signal
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+LEDGER, DUEL, BANDS = "mini_ledger_lookup", "mini_coin_duel", "mini_band_scan"
+
+
+class Adapter:
+    """One rollout without a baseline, in one process beside its engine."""
+
+    def __init__(self, miniature):
+        self.miniature = miniature
+        self.runs_root = miniature.root / "engines"
+        miniature.environment |= {
+            "OUROBOROS_BENCH_RUNS_ROOT": str(self.runs_root),
+            "OUROBOROS_BENCH_SKIP_BASELINE": "1",
+            "OPENROUTER_API_KEY": "sk-or-v1-invented",
+        }
+
+    def words(self, task, *more):
+        return (
+            "run",
+            task,
+            "--system",
+            "ouroboros",
+            "--schedule",
+            "default",
+            "--runs",
+            "1",
+            "--no-live-server",
+            *more,
+        )
+
+    def play(self, task, *faults, params=None, expect=0, **environment):
+        more = () if params is None else ("--system-params", json.dumps(params))
+        environment["CLBENCH_MINIATURE_FAULTS"] = ",".join(faults)
+        self.done = self.miniature.run(*self.words(task, *more), **environment)
+        assert self.done.returncode == expect, self.done.stderr
+        return self.done
+
+    def outcomes(self, task):
+        return self.miniature.artifact(task)["run_traces"][0]["trace"]["result"]["instance_outcomes"]
+
+    def rewards(self, task):
+        return [one["reward"] for one in self.outcomes(task)]
+
+    @property
+    def bridge(self):
+        lines = self.done.stderr.splitlines()
+        return [line.removeprefix("[live-bridge] ") for line in lines if line.startswith("[live-bridge] ")]
+
+    @property
+    def folder(self):
+        [found] = self.runs_root.iterdir()
+        return found
+
+    def records(self):
+        found = [
+            json.loads(path.read_text()) for path in (self.folder / "data" / "task_results").glob("*.json")
+        ]
+        return sorted(found, key=lambda one: int(one["task_id"].split("-")[2]))
+
+    def rows(self, kind, log="events.jsonl"):
+        lines = (self.folder / "data" / "logs" / log).read_text().splitlines()
+        return [row for row in map(json.loads, lines) if row["type"] == kind]
+
+
+@pytest.fixture
+def adapter(miniature):
+    return Adapter(miniature)
+
+
+def test_a_rollout_has_one_engine_with_a_folder_of_the_known_layout(adapter):
+    adapter.play(BANDS, params={"max_workers": 3, "final_answer_delivery": True})
+    folder = adapter.folder
+    assert folder.name.startswith("obo_clbench_")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    settings = folder / "data" / "settings.json"
+    assert json.loads(settings.read_text())["OPENROUTER_API_KEY"] == "sk-or-v1-invented"
+    assert settings.stat().st_mode & 0o044, "the defect that hygiene looks for"
+    assert (folder / "clone" / ".git").is_dir()
+    assert (folder / "data" / "state" / "skills" / "remote_work" / "shim_target.txt").exists()
+    records = adapter.records()
+    assert [one["status"] for one in records] == ["completed"] * 10
+    assert all("channels" in json.loads(one["final_answer"]) for one in records)
+    assert len([line for line in adapter.bridge if line.startswith("submitted live task")]) == 10
+    assert "'max_workers': 3" in adapter.done.stdout
+
+
+def test_what_a_question_cost_is_told_when_its_task_is_over(adapter):
+    adapter.play(LEDGER)
+    trace = adapter.miniature.artifact(LEDGER)["run_traces"][0]["trace"]
+    assert adapter.miniature.artifact(LEDGER)["baseline_trace"] is None
+    told = trace["execution"]["usage"]
+    assert told["respond"]["call_count"] == 0
+    assert set(told["observe"]["by_call_type"]) == {"ouroboros_engine_task"}
+    paid = sum(one["cost_usd"] for one in adapter.records())
+    assert told["interaction"]["cost_usd"] == pytest.approx(paid)
+    ends = [turn["usage"]["interaction"]["cost_usd"] > 0.0 for turn in trace["interactions"]]
+    assert ends == [turn["observation"]["instance_complete"] for turn in trace["interactions"]]
+
+
+@pytest.mark.slow
+def test_each_instance_of_a_baseline_has_a_fresh_engine(adapter):
+    adapter.miniature.environment["OUROBOROS_BENCH_SKIP_BASELINE"] = "0"
+    done = adapter.miniature.run(*adapter.words(BANDS, "--max-workers", "2"))
+    assert done.returncode == 0, done.stderr
+    assert len(list(adapter.runs_root.iterdir())) == 11
+    assert adapter.miniature.artifact(BANDS)["baseline_trace"]["execution"]["coverage_ratio"] == 1.0
+
+
+@pytest.mark.slow
+def test_an_outage_holds_the_next_question_and_loses_none(adapter):
+    adapter.play(LEDGER, "outage=mini_ledger_lookup:0:2@0.4")
+    held = [line for line in adapter.bridge if "host network DOWN" in line]
+    assert "nothing is sent yet" in held[0]
+    assert any(line.startswith("host network back after 0.") for line in adapter.bridge)
+    assert len(adapter.outcomes(LEDGER)) == 12
+    assert all(one["status"] == "completed" for one in adapter.records())
+
+
+def test_an_outage_pauses_the_clock_of_a_question_that_is_under_way(adapter):
+    adapter.miniature.set_faults("slow=mini_ledger_lookup:0:1@0.2")
+    process = adapter.miniature.start(*adapter.words(LEDGER))
+    live = adapter.miniature.root / "results" / LEDGER / "live"
+
+    def turns():
+        found = [json.loads(path.read_text())["interactions"] for path in live.glob("*/run_1.json")]
+        return [turn for turn in (found[0] if found else []) if turn["query"]["instance_index"] == 1]
+
+    wait_until(lambda: turns() and not turns()[-1]["observation"]["instance_complete"])
+    adapter.miniature.set_faults("outage=mini_ledger_lookup")
+    wait_until(lambda: adapter.runs_root.exists() and adapter.rows("network_wait"))
+    time.sleep(0.2)
+    adapter.miniature.set_faults()
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, "scope clock paused" in said) == (0, True)
+    waits = adapter.rows("network_wait")
+    assert waits[0]["phase"] == "entered"
+    assert waits[-1]["phase"] == "recovered"
+    assert {row["cost_usd"] for row in waits} == {0.0}
+
+
+def wait_until(true, seconds=60.0):
+    over = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < over
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+def test_without_a_hold_the_question_is_given_up_and_forfeited(adapter):
+    adapter.play(LEDGER, "outage=mini_ledger_lookup:0:2", OUROBOROS_NET_OUTAGE_HOLD_SEC="0")
+    lost = adapter.outcomes(LEDGER)[2]
+    assert (lost["reward"], lost["metadata"]["latency_timeout"]) == (0.0, True)
+    trace = adapter.miniature.artifact(LEDGER)["run_traces"][0]["trace"]
+    turns = [
+        one["response"]["metadata"] for one in trace["interactions"] if one["query"]["instance_index"] == 2
+    ]
+    assert [turn.get("forfeit_reason") for turn in turns] == [None, None, "engine_unresponsive"]
+
+
+def test_a_worker_out_of_memory_is_seen_in_the_record_only(adapter):
+    adapter.play(LEDGER, "oom=mini_ledger_lookup:0:2")
+    [crashed] = [one for one in adapter.records() if one["status"] == "failed"]
+    assert (crashed["crash_signal"], crashed["reason_code"]) == (9, "worker_crash_signal")
+    assert "worker process crashed (signal 9)" in crashed["result"]
+    told = [line for line in adapter.bridge if "terminal (failed) without a protocol action" in line]
+    assert len(told) == 1
+    assert "signal" not in told[0]
+    assert adapter.rewards(LEDGER)[2] == 0.0
+
+
+@pytest.mark.slow
+def test_three_crashes_turn_the_pool_off(adapter):
+    adapter.play(BANDS, "oom=mini_band_scan:0:2-4")
+    assert len(adapter.rows("crash_storm_detected", "supervisor.jsonl")) == 1
+    assert len([line for line in adapter.bridge if "workers presumed dead" in line]) == 5
+    assert adapter.rewards(BANDS)[2:] == [0.25] * 8
+
+
+def test_a_spent_key_is_free_null_and_in_the_events(adapter):
+    adapter.play(BANDS, OPENROUTER_API_KEY="sk-or-v1-spent")
+    assert {(one["reward"], one["cost_usd"]) for one in adapter.outcomes(BANDS)} == {(0.25, 0)}
+    rows = adapter.rows("llm_api_error")
+    assert {row["status_code"] for row in rows} == {402}
+    assert len(rows) == 10
+
+
+def test_an_exchanged_key_holds_from_the_next_task_on(adapter):
+    adapter.miniature.environment["OPENROUTER_API_KEY"] = "sk-or-v1-spent"
+    adapter.miniature.set_faults("stall=mini_band_scan:0:3")
+    process = adapter.miniature.start(*adapter.words(BANDS))
+    wait_until(lambda: adapter.runs_root.exists() and len(adapter.rows("llm_api_error")) == 3)
+    settings = adapter.folder / "data" / "settings.json"
+    told = json.loads(settings.read_text()) | {"OPENROUTER_API_KEY": "sk-or-v1-fresh"}
+    beside = settings.with_suffix(".new")
+    beside.write_text(json.dumps(told))
+    beside.replace(settings)
+    adapter.miniature.set_faults()
+    process.communicate(timeout=60)
+    assert [one["cost_usd"] > 0.0 for one in adapter.outcomes(BANDS)] == [False] * 3 + [True] * 7
+
+
+@pytest.mark.slow
+def test_a_spent_budget_truncates_in_silence(adapter):
+    adapter.play(BANDS, OUROBOROS_TOTAL_BUDGET="0.2")
+    reasons = [one["reason_code"] for one in adapter.records()]
+    assert reasons == [None] * 5 + ["budget_exhausted"] * 5
+    assert adapter.rewards(BANDS)[5:] == [0.25] * 5
+
+
+def test_attempts_of_a_call_leave_a_row_each(adapter):
+    adapter.play(
+        BANDS, "transport_death=mini_band_scan:0:1", "blip=mini_band_scan:0:3@2", "blip=mini_band_scan:0:5@99"
+    )
+    by_task = {}
+    for row in adapter.rows("llm_api_error"):
+        by_task.setdefault(int(row["task_id"].split("-")[2]), []).append(row)
+    assert {task: len(rows) for task, rows in by_task.items()} == {2: 3, 4: 2, 6: 6}
+    assert {row["error_kind"] for row in by_task[2]} == {"transport_death"}
+    assert all(row["reserved_usd"] > 0.0 for row in by_task[2])
+    assert [one["reason_code"] for one in adapter.records() if one["status"] == "failed"] == [
+        "provider_unavailable"
+    ]
+
+
+def test_prose_is_repaired_where_the_repair_is_not_broken(adapter):
+    adapter.play(BANDS, "prose=mini_band_scan:0:2")
+    assert any(" REPAIRED via " in line for line in adapter.bridge)
+    assert len(adapter.records()) == 11
+    assert adapter.rewards(BANDS)[2] > 0.25
+
+
+@pytest.mark.slow
+def test_a_repair_that_is_turned_off_loses_the_answer(adapter):
+    adapter.play(BANDS, "prose=mini_band_scan:0:2", OUROBOROS_FORMAT_REPAIR="0")
+    assert any("no deliverable answer" in line for line in adapter.bridge)
+    assert adapter.rewards(BANDS)[2] == 0.25
+
+
+@pytest.mark.slow
+def test_a_broken_repair_ends_the_rollout(adapter):
+    done = adapter.play(BANDS, "prose=mini_band_scan:0:2", "repair_broken=mini_band_scan", expect=1)
+    assert "respond failed: NameError" in done.stderr
+
+
+@pytest.mark.slow
+def test_an_answer_whose_task_failed_afterwards_is_salvaged(adapter):
+    adapter.play(BANDS, "late_error=mini_band_scan:0:2")
+    assert len([line for line in adapter.bridge if "salvaged instead of abandoning" in line]) == 1
+    assert adapter.records()[2]["status"] == "failed"
+    assert adapter.rewards(BANDS)[2] > 0.25
+
+
+@pytest.mark.slow
+def test_an_engine_that_cannot_reach_the_benchmark_answers_blindly_and_is_paid(adapter):
+    adapter.play(LEDGER, "no_shim=mini_ledger_lookup")
+    outcomes = adapter.outcomes(LEDGER)
+    assert {(one["reward"], one["metadata"]["num_queries"]) for one in outcomes} == {(0.0, 0)}
+    assert all(one["cost_usd"] > 0.0 for one in outcomes)
+    assert "Connection refused" in adapter.rows("tool_call", "tools.jsonl")[0]["result"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("faults", "params", "environment", "words"),
+    [
+        (["partial_mount=mini_band_scan"], {}, {}, "workers_total > 0, workers_alive = 0"),
+        (["uid_clash=mini_band_scan"], {}, {}, "PermissionError"),
+        ([], {"loop": "live"}, {}, "loop='live' needs docker=true"),
+        ([], {"resume": True}, {}, "resume=True needs docker=true"),
+        ([], {"final_answer_delivery": True, "conversation": "rollout"}, {}, "needs conversation='question'"),
+        ([], {"mode": "sideways"}, {}, "mode must be one of"),
+        ([], {"docker": True, "docker_image": "nobody/has-this:image"}, {}, "docker=true, and "),
+        (
+            [],
+            {},
+            {"OUROBOROS_BENCH_CLONE": "/nowhere/at/all"},
+            "the engine's clone /nowhere/at/all is not there",
+        ),
+    ],
+    ids=["partial mount", "uid clash", "loop", "resume", "delivery", "mode", "docker", "clone"],
+)
+def test_an_engine_that_cannot_start_ends_the_run(adapter, faults, params, environment, words):
+    assert words in adapter.play(BANDS, *faults, params=params, expect=1, **environment).stderr
+
+
+def test_an_engine_outlives_a_run_that_is_killed_but_not_for_ever(adapter):
+    """As a container would; the miniature's own are merciful to the machine they are tested on."""
+    adapter.miniature.set_faults("stall=mini_band_scan:0:2")
+    process = adapter.miniature.start(*adapter.words(BANDS))
+    wait_until(
+        lambda: adapter.runs_root.exists() and list(adapter.runs_root.glob("*/data/task_results/*-2.json"))
+    )
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=30)
+    name = (adapter.folder / "data" / "logs" / "server.log").read_text().split()
+    pid = int(name[name.index("engine") + 1])
+    assert alive(pid)
+    wait_until(lambda: not alive(pid), 30.0)
+
+
+def alive(pid):
+    try:
+        return "miniature" in Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return False
