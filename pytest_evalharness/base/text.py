@@ -28,11 +28,11 @@ def printable(text: object, limit: int = 200) -> str:
     among them) become U+FFFD, and so does one character of what GitHub Actions would take for a command; a text
     longer than `limit` characters is cut and ends with `…`.
     """
-    raw = str(text)
-    out = "".join(
-        "\ufffd" if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} else c
-        for c in raw[: limit + 1]
-    )
+    out = str(text)[: limit + 1]
+    if not (out.isascii() and out.isprintable()):  # most is, and to look at each character takes long
+        out = "".join(
+            "\ufffd" if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} else c for c in out
+        )
     out = _LOG_COMMAND.sub(lambda command: command.group()[:-1] + "\ufffd", out)
     return out[: limit - 1] + "…" if len(out) > limit else out
 

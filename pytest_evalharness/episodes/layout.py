@@ -84,12 +84,17 @@ def real_folder(root: Path, *parts: str) -> Path:
         OSError: it cannot be made.
     """
     path = root
-    root.mkdir(parents=True, exist_ok=True)
+    if not root.is_dir():
+        root.mkdir(parents=True, exist_ok=True)
     for part in parts:
         path = path / part
-        with contextlib.suppress(FileExistsError):
-            path.mkdir()
-        if not stat.S_ISDIR(path.lstat().st_mode):
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            with contextlib.suppress(FileExistsError):
+                path.mkdir()
+            found = path.lstat()
+        if not stat.S_ISDIR(found.st_mode):
             raise UsageError(
                 f"{printable(path)} is a link or a file where a folder should be",
                 not_done="nothing was written through it",

@@ -36,6 +36,7 @@ class Part:
         self.size = 0
         self._digest = hashlib.sha256()
         self._kept = False
+        self._has_note = False
 
     def __enter__(self) -> Self:
         """Take up what an earlier process left, if it is known which version it is of.
@@ -49,11 +50,12 @@ class Part:
         self.etag = self._noted()
         self._kept = bool(self.etag)
         self._file = open_new(self._path, keep=bool(self.etag))
-        try:
-            self._take_up()
-        except BaseException:
-            os.close(self._file)
-            raise
+        if self.etag:
+            try:
+                self._take_up()
+            except BaseException:
+                os.close(self._file)
+                raise
         return self
 
     def __exit__(
@@ -65,7 +67,9 @@ class Part:
 
     def _noted(self) -> str:
         try:
-            if not stat.S_ISREG(self._note.lstat().st_mode) or self._note.lstat().st_size > _LARGEST_NOTE:
+            found = self._note.lstat()
+            self._has_note = True
+            if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST_NOTE:
                 return ""
             told = json.loads(self._note.read_bytes())
             return str(told["etag"])
@@ -73,8 +77,6 @@ class Part:
             return ""
 
     def _take_up(self) -> None:
-        self.size, self._digest = 0, hashlib.sha256()
-        os.lseek(self._file, 0, os.SEEK_SET)
         while chunk := os.read(self._file, _STEP):
             self._digest.update(chunk)
             self.size += len(chunk)
@@ -86,11 +88,12 @@ class Part:
 
     def begin(self, etag: str) -> None:
         """Forget what has come; what comes now is of this version, or of an unknown one if it is empty."""
-        with contextlib.suppress(FileNotFoundError):
-            self._note.unlink()
-        os.ftruncate(self._file, 0)
-        os.lseek(self._file, 0, os.SEEK_SET)
-        self.size, self._digest, self.etag = 0, hashlib.sha256(), etag
+        self._forget_note()
+        if self.size:
+            os.ftruncate(self._file, 0)
+            os.lseek(self._file, 0, os.SEEK_SET)
+            self.size, self._digest = 0, hashlib.sha256()
+        self.etag = etag
         self._kept = False
 
     def write(self, chunk: bytes) -> None:
@@ -102,7 +105,7 @@ class Part:
         self.size += len(chunk)
         if self.etag and not self._kept and self.size >= _WORTH_KEEPING:
             write_atomic(self._note, json.dumps({"etag": self.etag}))
-            self._kept = True
+            self._kept = self._has_note = True
 
     def head(self, count: int) -> bytes:
         """The first bytes."""
@@ -113,8 +116,13 @@ class Part:
         os.fsync(self._file)
         os.replace(self._path, self.place)  # noqa: PTH105 - as base.files does it
         self._kept = True
-        with contextlib.suppress(FileNotFoundError):
-            self._note.unlink()
+        self._forget_note()
+
+    def _forget_note(self) -> None:
+        if self._has_note:
+            with contextlib.suppress(FileNotFoundError):
+                self._note.unlink()
+            self._has_note = False
 
     def drop(self) -> None:
         """Forget everything, also on disk."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_evalharness.net.answer import Answer
+from pytest_evalharness.net.downloads import DownloadPool
 from pytest_evalharness.net.errors import (
     AnswerLost,
     ConnectFailed,
@@ -23,6 +24,7 @@ __all__ = [
     "AnswerLost",
     "ConnectFailed",
     "DeadlineExceeded",
+    "DownloadPool",
     "HttpStatus",
     "Limits",
     "MakeCarrier",

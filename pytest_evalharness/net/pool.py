@@ -14,10 +14,10 @@ from pytest_evalharness.net.sockets import Backend, Patience
 MakeCarrier = Callable[[httpx.URL, Mapping[str, str], Patience], httpx.BaseTransport]
 """Makes what carries single requests to an address: `Pool`, or something around it. Arguments as `Pool` has them."""
 
-_CONNECTIONS = 16
+CONNECTIONS = 16
 HELD = "held"
 """The extension of a request whose answer the server may keep back."""
-_KEPT_SECONDS = 15.0
+KEPT_SECONDS = 15.0
 
 
 class Pool(httpx.BaseTransport):
@@ -45,15 +45,15 @@ class Pool(httpx.BaseTransport):
             return httpcore.ConnectionPool(
                 ssl_context=context,
                 proxy=_proxy(proxy) if proxy else None,
-                max_connections=_CONNECTIONS,
+                max_connections=CONNECTIONS,
                 max_keepalive_connections=kept,
-                keepalive_expiry=_KEPT_SECONDS,
+                keepalive_expiry=KEPT_SECONDS,
                 network_backend=backend,
             )
 
-        self._reading = make(_CONNECTIONS)
+        self._reading = make(CONNECTIONS)
         # Sixteen long polls may be under way at one time, and nobody else should wait for their ends.
-        self._held = make(_CONNECTIONS)
+        self._held = make(CONNECTIONS)
         # A kept-alive connection may be closed by the server in the moment we write to it, and then nobody
         # can tell whether the request was read. For a POST that would be a lost answer without need.
         self._acting = make(0)

@@ -16,9 +16,10 @@ import httpx
 
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.net.answer import EXCERPT
+from pytest_evalharness.net.downloads import DownloadPool
 from pytest_evalharness.net.errors import HttpStatus, NetError, NotSent, Redirected, harmless
 from pytest_evalharness.net.failures import net_error
-from pytest_evalharness.net.pool import HELD, MakeCarrier, Pool
+from pytest_evalharness.net.pool import HELD, MakeCarrier
 from pytest_evalharness.net.proxies import is_loopback
 from pytest_evalharness.net.quiet import QuietHeaders, user_agent
 from pytest_evalharness.net.sockets import Patience
@@ -37,13 +38,11 @@ class Streamed:
         status: 200, or 206 for a part.
         headers: names in lower case.
         chunks: the body's bytes as they were sent, compressed ones not unpacked. Raises `NetError`.
-        host: who answered; harmless.
     """
 
     status: int
     headers: Mapping[str, str]
     chunks: Iterator[bytes] = field(repr=False)
-    host: str = ""
 
 
 class Streams:
@@ -72,7 +71,7 @@ class Streams:
         connect: float = 5.0,
         read: float = 20.0,
         stop: threading.Event | None = None,
-        carrier: MakeCarrier = Pool,
+        carrier: MakeCarrier = DownloadPool,
     ) -> None:
         self._base = httpx.URL(base_url.rstrip("/"))
         self._secret = QuietHeaders(headers)
@@ -129,7 +128,7 @@ class Streams:
                 response = _translated(lambda: self._carrier(url).handle_request(request), shown)  # noqa: B023
                 try:
                     if not _REDIRECTS_FROM <= response.status_code < _ERRORS_FROM:
-                        yield self._streamed(response, shown, url)
+                        yield self._streamed(response, shown)
                         return
                     url = self._next(url, response, shown)
                     own = own and self._is_own(url)
@@ -194,11 +193,11 @@ class Streams:
                 self._carriers[key] = self._make(url, self._environ, self._patience)
             return self._carriers[key]
 
-    def _streamed(self, response: httpx.Response, shown: str, url: httpx.URL) -> Streamed:
+    def _streamed(self, response: httpx.Response, shown: str) -> Streamed:
         headers = {name.lower(): value for name, value in response.headers.items()}
         if response.status_code >= _ERRORS_FROM:
             raise HttpStatus(response.status_code, _excerpt(response), headers, request=shown)
-        return Streamed(response.status_code, headers, _chunks(response, shown), harmless(url.host, 120))
+        return Streamed(response.status_code, headers, _chunks(response, shown))
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:

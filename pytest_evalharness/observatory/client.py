@@ -11,7 +11,7 @@ from typing import Any, Self
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.errors import FieldUnavailable, NotTheService
-from pytest_evalharness.net import Limits, MakeCarrier, Pool
+from pytest_evalharness.net import Limits, MakeCarrier
 from pytest_evalharness.net.transport import OnRetry
 from pytest_evalharness.observatory.artifacts import ArtifactReader
 from pytest_evalharness.observatory.calls import HIDDEN, Asking, Calls, Missing, named, segment
@@ -79,7 +79,7 @@ class Observatory:
         limits: deadlines and sizes.
         on_retry: told the reason and the seconds before each wait.
         stop: once set, no call waits for another try.
-        carrier: makes what carries each single request.
+        carrier: makes what carries each single request, in place of the usual pools.
         on_remark: told what every reader of the results should know, such as a list that the server may have cut.
 
     Raises:
@@ -97,7 +97,7 @@ class Observatory:
         limits: Limits | None = None,
         on_retry: OnRetry | None = None,
         stop: threading.Event | None = None,
-        carrier: MakeCarrier = Pool,
+        carrier: MakeCarrier | None = None,
         on_remark: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._endpoint = Endpoint(

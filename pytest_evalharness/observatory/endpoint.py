@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.net import Limits, MakeCarrier, Pool, Streams, Transport
+from pytest_evalharness.net import DownloadPool, Limits, MakeCarrier, Pool, Streams, Transport
 from pytest_evalharness.net.transport import OnRetry
 from pytest_evalharness.observatory.calls import named
 from pytest_evalharness.observatory.credentials import NOTHING_SUBMITTED, Token
@@ -33,7 +33,7 @@ class Endpoint:
         limits: Limits | None = None,
         on_retry: OnRetry | None = None,
         stop: threading.Event | None = None,
-        carrier: MakeCarrier = Pool,
+        carrier: MakeCarrier | None = None,
     ) -> None:
         self.root = _checked_root(server_root)
         self._clock = clock
@@ -61,7 +61,7 @@ class Endpoint:
                 environ=self._environ,
                 on_retry=self._on_retry,
                 stop=self._stop,
-                carrier=self._carrier,
+                carrier=self._carrier or Pool,
             )
         except ValueError as problem:
             raise _bad_address(str(problem)) from None
@@ -76,7 +76,7 @@ class Endpoint:
             connect=limits.connect,
             read=limits.read,
             stop=self._stop,
-            carrier=self._carrier,
+            carrier=self._carrier or DownloadPool,
         )
 
 

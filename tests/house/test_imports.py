@@ -19,6 +19,7 @@ NEIGHBOURS = {"league", "clbench", "engines"}
 ONLY = {
     "httpx": {"net"},
     "httpcore": {"net"},
+    "h11": {"net"},
     "docker": {"containers"},
     "jinja2": {"report"},
     "pytest": {"plugin"},

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from pytest_evalharness.base.deadline import Deadline
-from pytest_evalharness.net import ConnectFailed, DeadlineExceeded, Limits
+from pytest_evalharness.net import ConnectFailed, DeadlineExceeded, Limits, Streams
 
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate")
 
@@ -82,3 +82,26 @@ def test_deadlines_hold_under_tls(connect, secure, wire, trusted, clock):
     transport = connect(url, limits=Limits(read=30))
     with pytest.raises(DeadlineExceeded):
         transport.get("/x", deadline=Deadline.after(clock, 0.3))
+
+
+@needs_openssl
+def test_a_large_body_comes_whole_under_tls(secure, wire, trusted, clock):
+    body = bytes(range(256)) * 4000
+    url, server = secure(wire.reply(body))
+    with Streams(url, headers={}, environ={}) as streams:
+        for _ in range(2):
+            with streams.open("/x", deadline=Deadline.after(clock, 30.0)) as answer:
+                assert b"".join(answer.chunks) == body
+    assert server.connections == 1
+
+
+@needs_openssl
+def test_nothing_is_asked_of_a_stranger_under_tls(secure, wire, clock):
+    url, server = secure(wire.reply(b"x"))
+    with (
+        Streams(url, headers={}, environ={}) as streams,
+        pytest.raises(ConnectFailed, match="certificate verify failed"),
+        streams.open("/x", deadline=Deadline.after(clock, 30.0)),
+    ):
+        pass
+    assert server.requests == []
