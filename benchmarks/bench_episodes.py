@@ -3,8 +3,10 @@
 python benchmarks/bench_episodes.py            a quick look: 20 episodes of 8 logs of 1 MB, and a folder of 100 episodes again
 python benchmarks/bench_episodes.py --full     200 episodes, and a folder of 1,000
 
-Both sides fetch the same signed URLs from one embedded league on the loopback: `evalharness episodes`, which also verifies and
-hashes every file and makes it safe on disk, and `curl --parallel` with as many connections, which does not.
+All fetch the same signed URLs from one embedded league on the loopback: `evalharness episodes`, which also verifies and hashes
+every file and makes it safe on disk; `curl --parallel` with as many connections, which does not; and the same curl followed by
+`openssl dgst -sha256` of what came and a sync, which does that much of it. The league runs on the same processors, so its own
+seconds are told too: what all of them together took, shared among the processors, is the least that the clock can show.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ import httpx
 DAILY = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
 MB = 1_000_000
 CONNECTIONS = 8
+HASHED = "find . -name '*.log' -print0 | xargs -0 -n 500 openssl dgst -sha256 -r > sums\nsync *.log"
+"""What curl leaves undone: the digest of each file, and that all of them are safe on disk."""
 MOST_EPISODES = 100
 """So many a request has at most."""
 MOST_IDS = 50
@@ -36,10 +40,20 @@ MOST_IDS = 50
 
 @dataclass
 class League:
-    """An embedded league, and a client of it."""
+    """An embedded league, a client of it, and its process."""
 
     ready: dict[str, Any]
     client: httpx.Client
+    pid: int
+
+    @property
+    def busy(self) -> float:
+        """Seconds of a processor that it has taken so far; none where the system does not tell."""
+        try:
+            told = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
     def fault(self, spec: str) -> None:
         """Let something go wrong: here, let logs be large."""
@@ -110,33 +124,35 @@ def league(home: Path) -> Iterator[League]:
             trust_env=False,
             timeout=60,
         ) as client:
-            yield League(ready, client)
+            yield League(ready, client, process.pid)
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A finished process: seconds, those of a processor among them, and its highest memory in MB."""
+    """A finished process: seconds, those of a processor among them, its highest memory in MB, and the server's seconds."""
 
     seconds: float
     busy: float
     peak: float
+    served: float = 0.0
 
     @property
     def told(self) -> str:
         """How long it took."""
-        return f"{self.seconds:.2f} s ({self.busy:.2f} s busy)"
+        served = f", the server {self.served:.2f} s" if self.served else ""
+        return f"{self.seconds:.2f} s ({self.busy:.2f} s busy{served})"
 
 
-def ran(words: Sequence[str], environment: dict[str, str]) -> Ran:
+def ran(words: Sequence[str], environment: dict[str, str], server: League) -> Ran:
     """Run a process to its end."""
-    began = time.perf_counter()
+    began, before = time.perf_counter(), server.busy
     process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{words[0]} ended with {process.returncode}")
     busy = usage.ru_utime + usage.ru_stime
-    return Ran(time.perf_counter() - began, busy, usage.ru_maxrss / 1024)
+    return Ran(time.perf_counter() - began, busy, usage.ru_maxrss / 1024, server.busy - before)
 
 
 def ours(ids: Sequence[str], out: Path, server: League, *words: str) -> Ran:
@@ -144,20 +160,18 @@ def ours(ids: Sequence[str], out: Path, server: League, *words: str) -> Ran:
     command = [sys.executable, "-m", "pytest_evalharness.cli", "episodes", "--out", str(out)]
     command += ["--server", server.ready["api"], *words]
     command += [word for each in ids for word in ("--ereq", each)]
-    return ran(
-        command, {**os.environ, "SOFTMAX_CONFIG_DIR": server.ready["credentials"], "NO_PROXY": "127.0.0.1"}
-    )
+    known = {"SOFTMAX_CONFIG_DIR": server.ready["credentials"], "NO_PROXY": "127.0.0.1"}
+    return ran(command, {**os.environ, **known}, server)
 
 
-def curl(urls: Sequence[str], out: Path) -> Ran:
-    """`curl --parallel` on their files."""
+def curl(urls: Sequence[str], out: Path, server: League, *, then: str = "") -> Ran:
+    """`curl --parallel` on their files, and then some commands of a shell in their folder."""
     out.mkdir(parents=True)
     config = out / "curl.conf"
-    config.write_text("".join(f'url = "{url}"\noutput = "{out}/{at}"\n' for at, url in enumerate(urls)))
-    command = ["curl", "--silent", "--fail", "--parallel", "--parallel-max", str(CONNECTIONS)]
-    return ran(
-        [*command, "--config", str(config)], {**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-    )
+    config.write_text("".join(f'url = "{url}"\noutput = "{out}/{at}.log"\n' for at, url in enumerate(urls)))
+    command = f"curl --silent --fail --parallel --parallel-max {CONNECTIONS} --config '{config}'"
+    words = ["sh", "-e", "-c", f"{command}\ncd '{out}'\n{then}"]
+    return ran(words, {**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}, server)
 
 
 def said(what: str, figure: str) -> None:
@@ -170,20 +184,29 @@ def large_logs(server: League, folder: Path, episodes: int, size: int, rounds: i
     server.fault(f"huge-artifacts=player_logs:{size}")
     ids = server.played(episodes)
     urls = server.urls(ids, "player_logs", "game_logs")
-    theirs, own = [], []
-    for turn in range(rounds):
-        theirs.append(curl(urls, folder / f"curl{turn}"))
-        shutil.rmtree(folder / f"curl{turn}")
-        logs_only = ("--no-replay", "--no-results", "--no-artifacts")
-        own.append(ours(ids, folder / f"ours{turn}", server, "--concurrency", str(CONNECTIONS), *logs_only))
-        shutil.rmtree(folder / f"ours{turn}")
+    out, logs_only = folder / "out", ("--no-replay", "--no-results", "--no-artifacts")
+    runs = (
+        lambda: curl(urls, out, server),
+        lambda: curl(urls, out, server, then=HASHED),
+        lambda: ours(ids, out, server, "--concurrency", str(CONNECTIONS), *logs_only),
+    )
+    sides: tuple[list[Ran], ...] = ([], [], [])
+    for _ in range(rounds):
+        for side, run in zip(sides, runs, strict=True):
+            side.append(run())
+            shutil.rmtree(out)
     server.sound()
-    bare, best = (min(side, key=lambda each: each.seconds) for side in (theirs, own))
+    bare, hashed, best = (min(side, key=lambda each: each.seconds) for side in sides)
     what = f"{episodes} episodes of 8 logs of {size / MB:g} MB"
     said(f"{what}, evalharness episodes", f"{best.told}, {episodes * 8 * size / MB / best.seconds:.0f} MB/s")
     said(f"  curl --parallel on the same {len(urls)} files", bare.told)
-    said("  as a multiple of curl", f"{best.seconds / bare.seconds:.2f}x")
-    said("  highest memory of evalharness episodes", f"{max(each.peak for each in own):.0f} MB")
+    said("  as a multiple of curl", f"{best.seconds / bare.seconds:.2f}x ({best.busy / bare.busy:.2f}x busy)")
+    said("  curl --parallel, then openssl dgst -sha256 and sync", hashed.told)
+    said(
+        "  as a multiple of both",
+        f"{best.seconds / hashed.seconds:.2f}x ({best.busy / hashed.busy:.2f}x busy)",
+    )
+    said("  highest memory of evalharness episodes", f"{max(each.peak for each in sides[2]):.0f} MB")
 
 
 def again(server: League, folder: Path, episodes: int) -> None:
