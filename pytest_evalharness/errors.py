@@ -49,7 +49,9 @@
         ├── StillRunning            a CL-Bench campaign whose processes are alive cannot be salvaged
         ├── NotSalvaged             what a CL-Bench campaign left could not be written anew
         ├── SmokeRefused            a CL-Bench smoke that cannot begin
-        └── EngineUnavailable       the container engine does not tell what it holds
+        ├── EngineUnavailable       the container engine does not tell what it holds
+        ├── NothingLeft             a CL-Bench campaign that left neither an engine's folder nor a log
+        └── FamiliesMixed           the benchmark's tasks beside those of the embedded miniature
 
 Every class has a stable code; `docs/reference/errors.md` has a paragraph for each.
 """
@@ -403,6 +405,12 @@ class EngineUnavailable(Untrustworthy):
     """The container engine does not tell what it holds: none answers, or not to this user, or not in time."""
 
     code = "EVH422"
+
+
+class NothingLeft(Untrustworthy):
+    """A CL-Bench campaign left neither an engine's folder nor a log: nothing tells what it lost."""
+
+    code = "EVH423"
 
 
 class FamiliesMixed(Untrustworthy):

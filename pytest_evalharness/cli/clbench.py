@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_evalharness.cli import (
     INCOMPLETE,
+    clbench_losses,
     clbench_preflight,
     clbench_run,
     clbench_salvage,
@@ -62,6 +63,7 @@ def add_to(commands: Any) -> None:
     clbench_run.add_to(inner)
     clbench_status.add_to(inner)
     clbench_salvage.add_to(inner)
+    clbench_losses.add_to(inner)
 
 
 def run_score(parsed: argparse.Namespace) -> int:

@@ -1,0 +1,135 @@
+"""What a campaign lost in words, a line each, and as plain data. Names from outside are made harmless. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_evalharness.base.clock import iso
+from pytest_evalharness.base.text import printable
+from pytest_evalharness.clbench.campaign.loss_classes import CLOSURES, Count, Fate, Loss, counted
+from pytest_evalharness.clbench.checking import Check, State
+from pytest_evalharness.clbench.domains import BY_TASK
+
+_SHOWN = 3
+_ORDER = (Fate.LOST, Fate.UNKNOWN, Fate.SURVIVED)
+
+
+@dataclass(frozen=True)
+class LossReport:
+    """Everything that is known of a campaign's losses.
+
+    Attributes:
+        name: the campaign's, or of its folder.
+        losses: each of them.
+        retries: the rules of the retry budget.
+        engines: folders of engines that were read.
+        logs: tasks whose log was read.
+        notes: what was not read, and why.
+        embedded: whether it ran on the miniature.
+    """
+
+    name: str
+    losses: tuple[Loss, ...]
+    retries: tuple[Check, ...]
+    engines: int
+    logs: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    embedded: bool = False
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was lost, as far as anybody knows, and no rule of the retry budget broken."""
+        lost = any(one.fate is not Fate.SURVIVED for one in self.losses)
+        return not lost and not any(check.state is State.FAILED for check in self.retries)
+
+
+def report(told: LossReport) -> Iterator[str]:
+    """The counts by class with what closes each, the first occurrences, the retry budget, and what was not read."""
+    counts = counted(told.losses)
+    every = Count(
+        *(sum(getattr(one, fate) for one in counts.values()) for fate in ("lost", "survived", "unknown"))
+    )
+    where = " (embedded miniature)" if told.embedded else ""
+    yield f"{printable(told.name)}{where}: {_decision(every, len(counts))}"
+    yield f"  read: {told.engines} engines' folders, logs of {', '.join(map(_short, told.logs)) or 'no task'}"
+    for kind, count in counts.items():
+        yield f"  {kind}: {fates(count)}"
+        yield f"      closed by: {CLOSURES[kind].closure}"
+        mine = sorted(
+            (one for one in told.losses if one.kind is kind), key=lambda one: _ORDER.index(one.fate)
+        )
+        yield from (f"      {_occurrence(one)}" for one in mine[:_SHOWN])
+        if more := len(mine) - _SHOWN if len(mine) > _SHOWN else 0:
+            yield f"      and {more} more (--json tells all)"
+    for check in told.retries:
+        yield f"  {check.state:<10} {check.name}: {printable(check.seen, 400)}"
+        if check.state is State.FAILED:
+            yield f"             needed: {check.needed}"
+    yield from (f"  not read: {printable(note, 300)}" for note in told.notes)
+
+
+def fates(count: Count) -> str:
+    """A count in words, without what is zero."""
+    told = ((count.lost, "lost"), (count.survived, "survived"), (count.unknown, "of which nothing tells"))
+    return ", ".join(f"{number} {word}" for number, word in told if number) or "none"
+
+
+def as_data(told: LossReport) -> dict[str, Any]:
+    """The same as JSON types, every occurrence among it."""
+    return {
+        "name": told.name,
+        "embedded": told.embedded,
+        "engines": told.engines,
+        "logs": list(told.logs),
+        "classes": [
+            {
+                "class": str(kind),
+                "lost": count.lost,
+                "survived": count.survived,
+                "unknown": count.unknown,
+                "signature": CLOSURES[kind].signature,
+                "closure": CLOSURES[kind].closure,
+            }
+            for kind, count in counted(told.losses).items()
+        ],
+        "losses": [_loss(one) for one in told.losses],
+        "retries": [
+            {"name": check.name, "state": str(check.state), "seen": check.seen, "needed": check.needed}
+            for check in told.retries
+        ],
+        "not_read": list(told.notes),
+    }
+
+
+def _decision(count: Count, classes: int) -> str:
+    if not count.total:
+        return "nothing that is known was lost"
+    return f"{fates(count)}, in {classes} {'class' if classes == 1 else 'classes'}"
+
+
+def _occurrence(one: Loss) -> str:
+    place = _short(one.task) if one.task else ""
+    if one.position is not None:
+        place += f", question {one.position}"
+    question = f"{printable(one.question, 60)}, " if one.question else ""
+    when = "" if one.at is None else f", {iso(one.at)}"
+    return f"{one.fate}: {place + ': ' if place else ''}{question}{one.words}{when}"
+
+
+def _loss(one: Loss) -> dict[str, Any]:
+    return {
+        "class": str(one.kind),
+        "fate": str(one.fate),
+        "words": one.words,
+        "where": str(one.where),
+        "question": one.question,
+        "task": one.task,
+        "position": one.position,
+        "at": None if one.at is None else iso(one.at),
+    }
+
+
+def _short(task: str) -> str:
+    return BY_TASK[task].short if task in BY_TASK else printable(task, 60)

@@ -1,0 +1,201 @@
+"""`evalharness clbench losses`: what a campaign lost, by class, each with what closes it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_evalharness.cli import INCOMPLETE
+from pytest_evalharness.cli.home import add_home, home_of, opened
+from pytest_evalharness.errors import NothingLeft, UsageError
+
+if TYPE_CHECKING:
+    from pytest_evalharness.clbench.campaign.loss_words import LossReport
+    from pytest_evalharness.containers.events import Death
+    from pytest_evalharness.containers.state import Container
+
+_NOT_DONE = "nothing was read"
+_NANO = 1_000_000_000
+
+
+def add_to(inner: Any) -> None:
+    """Add the subcommand."""
+    losses = inner.add_parser(
+        "losses",
+        help="what a campaign lost, by class, each with what closes it",
+        description="Reads the engines' task results and events, the tasks' logs and the container engine's events, and tells each "
+        "known class of loss with what closes it, and whether calls kept to their retry budget. Nothing is started, paid or "
+        "written. 0 if nothing was lost, 1 if something was, or nothing tells; 11 if there is nothing to read.",
+    )
+    losses.add_argument(
+        "named",
+        metavar="NAME|DIR",
+        help="a campaign's name, final_results/runs/NAME of a checkout, or a folder with engines' runroots",
+    )
+    losses.add_argument(
+        "--runs-root",
+        type=Path,
+        metavar="DIR",
+        help="where engines have their folders (the campaign's OUROBOROS_BENCH_RUNS_ROOT)",
+    )
+    losses.add_argument("--logs", type=Path, metavar="DIR", help="the tasks' logs (logs/ of the run)")
+    losses.add_argument("--json", action="store_true", help="print JSON, every occurrence among it")
+    add_home(losses)
+    losses.set_defaults(run=run_losses)
+
+
+def run_losses(parsed: argparse.Namespace) -> int:
+    """Print what was lost.
+
+    Raises:
+        UsageError: no campaign and no folder has that name.
+        NothingLeft: neither an engine's folder nor a log is there.
+    """
+    from pytest_evalharness.clbench.campaign import loss_words
+
+    told = _read(_found(parsed))
+    if parsed.json:
+        from pytest_evalharness.base.files import readable_json
+
+        print(readable_json(loss_words.as_data(told)), end="")
+    else:
+        for line in loss_words.report(told):
+            print(line)
+    return 0 if told.clean else INCOMPLETE
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Where a campaign left what.
+
+    Attributes:
+        name: of it.
+        runs_root: of its engines.
+        logs: of its tasks.
+        since: when it began, in seconds since 1970; 0 where nothing tells.
+        environment: its variables, as far as they are known.
+        embedded: whether it ran on the miniature.
+    """
+
+    name: str
+    runs_root: Path
+    logs: Path
+    since: float = 0.0
+    environment: Mapping[str, str] = field(default_factory=dict)
+    embedded: bool = False
+
+
+def _found(parsed: argparse.Namespace) -> _Found:
+    """The campaign that was named: a folder that is there, else a campaign of the ledger.
+
+    Raises:
+        UsageError: there is none.
+    """
+    from pytest_evalharness.base.values import near
+    from pytest_evalharness.clbench.campaign.runroots import runs_root_of
+
+    told = Path(parsed.named)
+    if told.is_dir():
+        return _of_folder(told, parsed)
+    home = home_of(parsed)
+    with opened(home, reading=True) as ledger:
+        record = ledger.campaigns.find(parsed.named) if ledger else None
+        known = [one.name for one in ledger.campaigns.every()] if ledger else []
+    if record is None:
+        meant = near(parsed.named, known)
+        raise UsageError(
+            f"there is no folder and no campaign {parsed.named!r}"
+            + (f"; did you mean {meant!r}?" if meant else ""),
+            not_done=_NOT_DONE,
+            next_step=f"name a campaign of {home} (--home DIR names another), or a folder",
+        )
+    environment = _strings(record.identity.get("environment"))
+    checkout, embedded = Path(record.told["checkout"]), bool(record.told["embedded"])
+    usual = runs_root_of(environment, checkout, embedded=embedded)
+    logs = parsed.logs or Path(record.told["run_folder"]) / "logs"
+    return _Found(record.name, parsed.runs_root or usual, logs, record.created_at, environment, embedded)
+
+
+def _of_folder(folder: Path, parsed: argparse.Namespace) -> _Found:
+    """A run's folder, or one with engines' folders in it."""
+    from pytest_evalharness.clbench.campaign.live import checkout_of
+    from pytest_evalharness.clbench.campaign.runroots import runroot_folders, runs_root_of
+
+    logs = parsed.logs or folder / "logs"
+    if runroot_folders(folder) or not (folder / "manifest.json").exists():
+        return _Found(folder.resolve().name, parsed.runs_root or folder, logs, environment=os.environ)
+    checkout = checkout_of(folder)
+    embedded = checkout is not None and (checkout / "cl_bench_runs").is_dir()
+    usual = runs_root_of(os.environ, checkout or folder, embedded=embedded)
+    name, since = folder.resolve().name, _started(folder)
+    return _Found(name, parsed.runs_root or usual, logs, since, os.environ, embedded)
+
+
+def _started(folder: Path) -> float:
+    """When a run began, in seconds since 1970; 0 where its manifest does not tell."""
+    import json
+
+    from pytest_evalharness.base.clock import parse_iso
+
+    try:
+        told = json.loads((folder / "manifest.json").read_bytes())
+        return parse_iso(told["started_at"])
+    except (OSError, ValueError, TypeError, KeyError, OverflowError):
+        return 0.0
+
+
+def _read(found: _Found) -> LossReport:
+    from pytest_evalharness.clbench.campaign.loss_words import LossReport
+    from pytest_evalharness.clbench.campaign.losses import losses, read_all
+    from pytest_evalharness.clbench.campaign.retries import limits_of, retries, retry_checks
+    from pytest_evalharness.clbench.campaign.runroots import runroot_folders
+
+    folders = runroot_folders(found.runs_root, found.since)
+    in_containers = any("docker" in folder.name for folder in folders)
+    deaths, containers, notes = _containers(found.since) if in_containers else ((), (), [])
+    seen = read_all(found.runs_root, found.logs, since=found.since, deaths=deaths, containers=containers)
+    if not seen.runroots and not seen.logs:
+        raise NothingLeft(
+            f"{found.runs_root} has no engine's folder, and {found.logs} no log",
+            not_done=_NOT_DONE,
+            next_step="--runs-root DIR names where engines have theirs (OUROBOROS_BENCH_RUNS_ROOT), --logs DIR the logs",
+        )
+    for root in seen.runroots:
+        notes += [f"{root.folder / name}: {why}" for name, why in root.unreadable.items()]
+    limits = limits_of(found.environment)
+    called = retries(((root.events_file, root.events) for root in seen.runroots), limits)
+    return LossReport(
+        found.name,
+        losses(seen),
+        retry_checks(called, limits),
+        len(seen.runroots),
+        tuple(seen.logs),
+        tuple(notes),
+        found.embedded,
+    )
+
+
+def _containers(since: float) -> tuple[tuple[Death, ...], tuple[Container, ...], list[str]]:
+    """How containers died since then, those that run, and what could not be read."""
+    from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.containers.events import deaths, read_events
+    from pytest_evalharness.containers.state import Engine
+    from pytest_evalharness.errors import EngineUnavailable
+
+    clock = SystemClock()
+    try:
+        with Engine.reached(clock=clock) as engine:
+            told = read_events(engine, since=int(since * _NANO), until=int(clock.now() * _NANO))
+            running = engine.containers()
+    except EngineUnavailable as problem:
+        return (), (), [f"the container engine's events: {problem.what}"]
+    notes = [] if told.complete else ["the container engine's first events: it remembers the last 256 only"]
+    return deaths(told.events), running, notes
+
+
+def _strings(told: object) -> dict[str, str]:
+    return {str(key): str(value) for key, value in told.items()} if isinstance(told, dict) else {}
