@@ -1,0 +1,366 @@
+"""A campaign from its first process to its last, and what is left when somebody in between dies. All processes are real."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from pytest_evalharness.base.clock import SystemClock
+from pytest_evalharness.clbench.campaign import guardian
+from pytest_evalharness.clbench.campaign.process_table import TOKEN, process, processes
+from pytest_evalharness.clbench.campaign.survivors import settle
+from pytest_evalharness.clbench.campaign.watch import AlarmKind, Limits
+from pytest_evalharness.cli import main
+from pytest_evalharness.errors import (
+    BenchmarkRefused,
+    CampaignBusy,
+    CampaignChanged,
+    StillRunning,
+    UsageError,
+)
+from pytest_evalharness.ledger.states import CampaignState
+from tests.integration.campaigns.conftest import QUICK
+
+BANDS, DUEL, LOOKUP = "mini_band_scan", "mini_coin_duel", "mini_ledger_lookup"
+
+
+def told(lab):
+    return "\n".join(lab.said)
+
+
+def test_a_campaign_is_written_down_started_watched_and_ended(lab):
+    outcome = lab.run()
+    assert (outcome.state, outcome.exit_code, outcome.notices) == (CampaignState.FINISHED, 0, ())
+    assert lab.alive() == []
+    (start,) = lab.starts()
+    assert (start.exit_code, start.argv) == (0, lab.campaign().argv)
+    with lab.ledger() as ledger:
+        seen = ledger.campaigns.processes("mine")
+    assert (seen[0].pid, seen[0].task) == (start.pid, "")
+    assert {one.task for one in seen} == {"", BANDS}
+    assert f"run {BANDS}" in " ".join(one.command for one in seen)
+    assert lab.record().progress["done"] == 20
+    assert outcome.folder.is_dir()
+    assert "20 of 20 instances" in told(lab)
+    assert BANDS in outcome.log.read_text()
+    with pytest.raises(UsageError, match="was begun before: it is finished") as caught:
+        lab.run()
+    assert "--missing-only" in caught.value.next_step
+
+
+def test_an_end_leaves_nothing_alive_and_what_is_missing_is_run_later(lab, until):
+    lab.set(pace=0.2)
+    going = lab.begin()
+    until(lab.playing)
+    going.stop.set()
+    outcome = going.join()
+    assert (outcome.state, outcome.exit_code) == (CampaignState.INTERRUPTED, 2)
+    assert lab.alive() == []
+    (ending,) = lab.events("ending")
+    assert len(ending.told["processes"]) >= 3
+    assert ending.id < lab.events("ended")[0].id
+    lab.set(pace=0)
+    lab.monkeypatch.setenv("CLBENCH_MINIATURE_PACE", "0.0")
+    with pytest.raises(
+        CampaignChanged, match=r'variable CLBENCH_MINIATURE_PACE was "0\.2" and is "0\.0"'
+    ) as caught:
+        lab.run(missing_only=True)
+    assert "--accept environment" in caught.value.next_step
+    outcome = lab.run(missing_only=True, accept=["environment"])
+    assert (outcome.state, outcome.exit_code) == (CampaignState.FINISHED, 0)
+    assert len(outcome.notices) == 1
+    assert "it went on although it had changed" in outcome.notices[0]
+    assert len(lab.events("accepted")[0].told["differences"]) == 1
+    reference = lab.campaign(name="whole")
+    assert lab.run(reference).exit_code == 0
+    assert lab.scores() == lab.scores("whole")
+
+
+@pytest.mark.parametrize("victim", ["supervisor", pytest.param("both", marks=pytest.mark.slow)])
+def test_a_supervisor_that_is_killed_leaves_nothing_spending(lab, until, victim):
+    lab.set(pace=0.2)
+    command = lab.command()
+    until(lab.playing)
+    guardians = guardians_of(command.pid)
+    assert len(guardians) == 1
+    found = lab.alive()
+    foreign = stranger(lab)
+    try:
+        lab.kill(*([command.pid, *guardians] if victim == "both" else [command.pid]))
+        command.wait(30)
+        if victim == "supervisor":
+            until(lambda: lab.alive() == [])
+            until(lambda: lab.events("guardian"))
+        else:
+            assert len(lab.alive()) >= len(found) - 1
+        assert lab.record().state is CampaignState.RUNNING
+        with lab.ledger() as ledger:
+            assert not ledger.campaigns.supervised("mine")
+            settle(ledger, "mine", clock=SystemClock(), say=lab.said.append)
+        assert lab.alive() == []
+        assert lab.record().state is CampaignState.LOST
+        assert bool(lab.events("ending survivors")) is (victim == "both")
+        assert foreign.poll() is None, "only what is ours is ended"
+    finally:
+        foreign.kill()
+        foreign.communicate()
+    assert lab.run(missing_only=True).exit_code == 0
+
+
+def guardians_of(pid):
+    """The children of a supervisor that guard it."""
+    table = processes(())
+    return [one.pid for one in table.values() if one.parent == pid and guardian.__name__ in one.argv]
+
+
+def stranger(lab):
+    """Somebody else's process with the very command line of ours, in the same folder, and another campaign's token."""
+    argv = [sys.executable, "-c", "import time; time.sleep(120)", "run", BANDS, "--name", "mine"]
+    return subprocess.Popen(argv, cwd=lab.root, env={**os.environ, TOKEN: "evh-anotherofsomebody"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [(("run-all",), CampaignState.LOST), (("run", BANDS), CampaignState.INCOMPLETE)],
+    ids=["run-all", "a child"],
+)
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "in a rollout"])
+def test_whoever_is_killed_the_rest_ends_and_the_resumed_run_equals_one_without_a_crash(
+    lab, until, words, state, late
+):
+    lab.set(pace=0.05)
+    campaign = lab.campaign(tasks=(BANDS, DUEL), task_parallelism=1)
+    going = lab.begin(campaign)
+    if late:  # the first task is whole by then
+        until(lambda: lab.playing(second(campaign)))
+        words = ("run", second(campaign)) if words[0] == "run" else words
+    pid = until(lambda: lab.pid_of(*words))
+    lab.kill(pid)
+    outcome = going.join()
+    assert going.problem is None
+    assert outcome.state is state
+    assert outcome.exit_code == 1
+    assert lab.alive() == []
+    outcome = lab.run(campaign, missing_only=lab.campaign().run_folder.exists())
+    assert (outcome.state, outcome.exit_code) == (CampaignState.FINISHED, 0)
+    assert lab.run(lab.campaign(name="whole", tasks=(BANDS, DUEL), task_parallelism=1)).exit_code == 0
+    assert lab.scores() == lab.scores("whole")
+    if late and state is CampaignState.LOST:
+        (line,) = {line.strip() for one in lab.said for line in one.split("\n") if "now published" in line}
+        assert line.endswith("1 of 1 rollouts complete, written by its own process, now published")
+
+
+def second(campaign):
+    """The task that is run after the other one."""
+    return (
+        campaign.argv[campaign.argv.index("--task") + 2] if "--task" in campaign.argv else campaign.tasks[1]
+    )
+
+
+@pytest.mark.slow
+def test_workers_whose_program_died_do_not_go_on_beside_the_others(lab, until):
+    lab.set(pace=0.3)
+    going = lab.begin(lab.campaign(tasks=(BANDS, DUEL)))
+    until(lambda: lab.playing(BANDS) and lab.playing(DUEL))
+    lab.kill(lab.pid_of("run", BANDS))
+    (event,) = until(lambda: lab.events("ending lone processes"))
+    assert len(event.told["processes"]) >= 2
+    until(lambda: any("SIGINT" in line or "ended" in line for line in lab.said))
+    assert lab.pid_of("run", DUEL), "the other domain goes on"
+    going.end()
+    assert lab.alive() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wish", ["continue", "end"])
+def test_a_livelocked_domain_is_paused_alone_and_somebody_decides(lab, until, wish, capsys):
+    lab.set(pace=0.02, faults=f"livelock={LOOKUP}:0:4")
+    going = lab.begin(lab.campaign(tasks=(LOOKUP, BANDS)), limits=Limits(livelock_turns=30))
+    until(lambda: lab.events("pausing"))
+    until(lambda: "is paused" in told(lab))
+    stopped = [one for one in lab.alive() if one.stopped]
+    assert len(stopped) >= 2
+    assert not any("run-all" in one.argv or BANDS in one.argv for one in stopped)
+    until(lambda: (lab.record().progress or {}).get("paused"))
+    until(lambda: "bands" not in lab.record().progress["paused"] and lab.pid_of("run", BANDS) is None)
+    assert main(["clbench", wish, "mine", LOOKUP, "--home", str(lab.home)]) == 0
+    assert f"mine: {LOOKUP}: {wish}: done" in capsys.readouterr().out
+    if wish == "continue":
+        assert not any(one.stopped for one in lab.alive())
+        assert main(["clbench", "end", "mine", "--home", str(lab.home)]) == 0
+        outcome = going.join()
+        assert (outcome.state, outcome.exit_code) == (CampaignState.INTERRUPTED, 2)
+    else:
+        outcome = going.join()
+        assert (outcome.state, outcome.exit_code) == (CampaignState.INCOMPLETE, 1)
+        assert outcome.notices == (f"{LOOKUP} was ended: it was asked for",)
+    assert [one.kind for one in outcome.alarms] == [AlarmKind.LIVELOCK]
+    assert lab.alive() == []
+    assert main(["clbench", "continue", "mine", LOOKUP, "--home", str(lab.home)]) == 4
+    assert "does not run" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_poisoned_rollout_is_paused_ended_after_its_time_and_put_into_quarantine(lab):
+    lab.set(pace=0.05, faults=f"poison={LOOKUP}:0:3+")
+    rhythm = replace(QUICK, hold=1.0)
+    campaign = lab.campaign(tasks=(LOOKUP,))
+    outcome = lab.run(campaign, rhythm=rhythm)
+    assert (outcome.state, outcome.exit_code) == (CampaignState.INCOMPLETE, 1)
+    assert AlarmKind.POISONED in {one.kind for one in outcome.alarms}
+    assert any("nobody decided within 1.0 s" in one for one in outcome.notices)
+    assert any("rollout 0 was put into quarantine" in one for one in outcome.notices)
+    assert list(outcome.folder.glob(f"quarantine/{LOOKUP}/*/*.record.json"))
+    lab.monkeypatch.delenv("CLBENCH_MINIATURE_FAULTS")
+    outcome = lab.run(lab.campaign(tasks=(LOOKUP,)), missing_only=True, accept=["environment"])
+    assert outcome.exit_code == 0
+    assert lab.run(lab.campaign(name="whole", tasks=(LOOKUP,))).exit_code == 0
+    assert lab.scores() == lab.scores("whole")
+
+
+def test_two_who_ask_at_once_make_one_campaign(lab, until):
+    lab.set(pace=0.1)
+    going = lab.begin()
+    until(lambda: lab.record() and lab.record().state is CampaignState.RUNNING)
+    for missing_only in (False, True):
+        with pytest.raises(CampaignBusy, match="mine is supervised by process"):
+            lab.run(missing_only=missing_only)
+    going.end()
+    assert len(lab.starts()) == 1
+
+
+@pytest.mark.slow
+def test_a_guardian_that_is_killed_is_replaced(lab, until):
+    lab.set(pace=0.2)
+    command = lab.command()
+    until(lab.playing)
+    (first,) = guardians_of(command.pid)
+    lab.kill(first)
+    (second,) = until(lambda: [one for one in guardians_of(command.pid) if one != first])
+    lab.kill(command.pid)
+    command.wait(30)
+    until(lambda: lab.alive() == [] and not process(second))
+    assert [one.told["pid"] for one in lab.events("guardian lost")] == [first]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name)
+def test_a_signal_reaches_everybody_and_the_command_says_how_to_go_on(lab, until, number):
+    lab.set(pace=0.2)
+    command = lab.command()
+    until(lab.playing)
+    command.send_signal(number)
+    out, err = command.communicate(timeout=60)
+    assert command.returncode == 2, err
+    assert f"interrupted by {number.name}: " in err
+    assert "mine: interrupted" in out
+    (again,) = [line for line in out.splitlines() if "next:" in line]
+    assert again.split("evalharness ")[1].startswith(f"clbench run --checkout {lab.root} --system notebook")
+    assert again.endswith("--name mine --plan seed --task mini_band_scan --missing-only")
+    assert lab.alive() == []
+    assert guardians_of(command.pid) == []
+
+
+def test_a_second_signal_does_not_wait_for_the_grace(lab, until):
+    """The benchmark ignores SIGINT here, as a program that tidies up for ever would."""
+    stubborn(lab)
+    command = lab.command()
+    until(
+        lambda: lab.record() and lab.record().state is CampaignState.RUNNING and (lab.root / "deaf").exists()
+    )
+    command.send_signal(signal.SIGINT)
+    until(lambda: lab.events("ending"))
+    command.send_signal(signal.SIGINT)
+    _, err = command.communicate(timeout=15)  # the grace after SIGINT alone is 20 seconds
+    assert command.returncode == 2, err
+    assert "SIGTERM to" in err
+    assert lab.alive() == []
+
+
+def stubborn(lab):
+    """A `clbench` that does not hear SIGINT."""
+    script = lab.root / "bin" / "clbench"
+    script.write_text(
+        f"#!{sys.executable}\n"
+        "import pathlib, signal, time\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "pathlib.Path('deaf').touch()\n"
+        "time.sleep(120)\n"
+    )
+
+
+def test_what_the_benchmark_does_not_take_is_told_in_its_words(lab):
+    script = lab.root / "bin" / "clbench"
+    script.write_text("#!/bin/sh\necho 'error: run name taken'\nexit 2\n")
+    with pytest.raises(BenchmarkRefused, match="run-all did not take campaign mine: error: run name taken"):
+        lab.run()
+    assert lab.record().state is CampaignState.INCOMPLETE
+    script.unlink()
+    with pytest.raises(BenchmarkRefused, match=r"could not be started: .*No such file") as caught:
+        lab.run()
+    assert caught.value.not_done == "nothing was started and nothing was paid"
+    assert lab.record().state is CampaignState.PLANNED
+    assert lab.alive() == []
+
+
+def test_what_somebody_typed_by_hand_is_neither_ended_nor_written_over(lab, until):
+    lab.set(pace=0.2)
+    campaign = lab.campaign()
+    by_hand = subprocess.Popen(
+        campaign.argv,
+        cwd=lab.root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        until(lab.playing)
+        with pytest.raises(UsageError, match=r"was begun before: .*final_results/runs/mine exists"):
+            lab.run(campaign)
+        with pytest.raises(StillRunning, match="mine is still running: process"):
+            lab.run(campaign, missing_only=True)
+        assert by_hand.poll() is None
+    finally:
+        os.killpg(by_hand.pid, signal.SIGKILL)
+        by_hand.wait()
+
+
+@pytest.mark.slow
+def test_a_clock_that_jumps_ends_and_alarms_nothing(lab):
+    class Jumping(SystemClock):
+        started = SystemClock().monotonic()
+
+        def now(self):
+            past = self.monotonic() - self.started
+            return super().now() + (0.0 if past < 1.0 else 40_000.0 if past < 2.0 else -40_000.0)
+
+    lab.set(pace=0.05)
+    outcome = lab.run(clock=Jumping())
+    assert (outcome.state, outcome.alarms) == (CampaignState.FINISHED, ())
+
+
+@pytest.mark.slow
+def test_a_ledger_that_cannot_be_written_costs_nothing_that_runs(lab, until):
+    lab.set(pace=0.1)
+    lab.busy = 0.1
+    going = lab.begin()
+    until(lambda: lab.record() and lab.record().state is CampaignState.RUNNING)
+    (start,) = lab.starts()
+    with closing(sqlite3.connect(lab.home / "ledger.sqlite", isolation_level=None)) as held:
+        held.execute("PRAGMA busy_timeout=10000")
+        held.execute("BEGIN IMMEDIATE")
+        until(lambda: "the campaign goes on, and what happens is written down later" in told(lab))
+        until(lab.playing)
+        assert process(start.pid)
+        held.execute("ROLLBACK")
+    outcome = going.join()
+    assert (outcome.state, outcome.exit_code, outcome.notices) == (CampaignState.FINISHED, 0, ())
+    assert lab.record().state is CampaignState.FINISHED
+    with lab.ledger() as ledger:
+        assert BANDS in {one.task for one in ledger.campaigns.processes("mine")}
