@@ -156,7 +156,7 @@ def _read(found: _Found) -> LossReport:
 
     folders = runroot_folders(found.runs_root, found.since)
     in_containers = any("docker" in folder.name for folder in folders)
-    deaths, containers, notes = _containers(found.since) if in_containers else ((), (), [])
+    deaths, containers, notes = _containers(found.since) if in_containers else ((), (), list[str]())
     seen = read_all(found.runs_root, found.logs, since=found.since, deaths=deaths, containers=containers)
     if not seen.runroots and not seen.logs:
         raise NothingLeft(
@@ -164,6 +164,8 @@ def _read(found: _Found) -> LossReport:
             not_done=_NOT_DONE,
             next_step="--runs-root DIR names where engines have theirs (OUROBOROS_BENCH_RUNS_ROOT), --logs DIR the logs",
         )
+    if not seen.runroots:
+        notes.append(f"engines: none has a folder at {found.runs_root} that is as young as the campaign")
     for root in seen.runroots:
         notes += [f"{root.folder / name}: {why}" for name, why in root.unreadable.items()]
     limits = limits_of(found.environment)

@@ -35,6 +35,7 @@ class Question:
         hold: how long it may be, in seconds.
         queued: whether no worker ever took it.
         prose: whether its final text held no answer, at first.
+        salvaged: whether it failed after its answer.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Question:
     hold: float = 0.0
     queued: bool = False
     prose: bool = False
+    salvaged: bool = False
 
 
 @dataclass
@@ -130,7 +132,7 @@ def _of_question(one: Question, line: str) -> None:
     elif "COERCED from final text" in line:
         one.prose, one.delivered, one.lost = True, "it was read out of the prose", ""
     elif "salvaged instead of abandoning" in line:
-        one.delivered, one.lost = "it was salvaged from a task that failed afterwards", ""
+        one.salvaged, one.delivered, one.lost = True, "it was salvaged from a task that failed afterwards", ""
     elif "finalized item" in line:
         # A task that was given up is not asked again: its item ended with an empty answer.
         one.delivered = one.delivered or ("" if one.lost else "as it was")

@@ -26,6 +26,7 @@ class LossClass(StrEnum):
     LATE_ERRORS = "late provider errors"
     PROVIDER = "provider errors"
     MISSING_ROW = "missing row"
+    UNEXPLAINED = "given up, nothing says why"
 
 
 class Fate(StrEnum):
@@ -110,6 +111,10 @@ CLOSURES: Mapping[LossClass, Closure] = {
     LossClass.MISSING_ROW: Closure(
         "bridge path only: an empty absorb.json, missing_reward_indices in results.json",
         "count outcomes against the denominator; publish by the official path",
+    ),
+    LossClass.UNEXPLAINED: Closure(
+        "`abandoning` in the task's log, and no engine's file that says more of the question",
+        "read data/logs of the engine; --runs-root where its folder was not found",
     ),
 }
 

@@ -40,9 +40,9 @@ class LossReport:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was lost, as far as anybody knows, and no rule of the retry budget broken."""
+        """Whether nothing was lost, as far as the engines tell, and no rule of the retry budget broken."""
         lost = any(one.fate is not Fate.SURVIVED for one in self.losses)
-        return not lost and not any(check.state is State.FAILED for check in self.retries)
+        return bool(self.engines) and not lost and all(check.state is State.OK for check in self.retries)
 
 
 def report(told: LossReport) -> Iterator[str]:

@@ -129,10 +129,23 @@ def losses(seen: Seen) -> tuple[Loss, ...]:
         # A task's result and its log may tell of the same loss.
         key = (one.kind, one.question, one.where if not one.question else Path())
         found.setdefault(key, one)
+    for one in _unexplained(seen, places, {one.question for one in found.values()}):
+        found[one.kind, one.question, Path()] = one
     order = list(LossClass)
     return tuple(
         sorted(found.values(), key=lambda one: (order.index(one.kind), one.at or 0.0, one.task, one.question))
     )
+
+
+def _unexplained(
+    seen: Seen, places: Mapping[str, tuple[str, Question]], explained: set[str]
+) -> Iterator[Loss]:
+    """Questions that were given up, and of which no file says more."""
+    for name, (task, question) in places.items():
+        if question.lost and name not in explained:
+            where = seen.folder / f"{task}.log"
+            loss = Loss(LossClass.UNEXPLAINED, Fate.LOST, question.lost, where, question=name)
+            yield _placed(loss, task, question)
 
 
 def _placed(loss: Loss, task: str, question: Question) -> Loss:
@@ -312,6 +325,8 @@ def _of_log(task: str, log: BridgeLog, where: Path, *, storm: bool) -> Iterator[
             fate = Fate.SURVIVED if one.delivered else Fate.LOST
             words = one.delivered or one.lost or "its final text holds no answer"
             yield Loss(LossClass.PROSE_FINAL, fate, words, where, question=one.id)
+        if one.salvaged:
+            yield Loss(LossClass.LATE_ERRORS, Fate.SURVIVED, one.delivered, where, question=one.id)
     if log.held is not None:
         words = f"the adapter held questions back, at least {span(log.held)} of {span(log.hold)}"
         fate = Fate.LOST if log.held >= log.hold > 0.0 else Fate.SURVIVED

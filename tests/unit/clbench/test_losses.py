@@ -193,6 +193,18 @@ def test_a_question_that_the_adapter_held(left):
     assert [one.fate for one in lost(left)] == [Fate.SURVIVED, Fate.LOST]
 
 
+def test_a_question_that_was_given_up_and_nothing_says_why(left):
+    left.submitted("cohort_studies", "t1", 5)
+    left.says(
+        "cohort_studies",
+        "no action after hard cap 1800s (task=t1); abandoning scope (respond() will fall back/escalate)",
+    )
+    (one,) = lost(left)
+    assert (one.kind, one.fate, one.position) == (LossClass.UNEXPLAINED, Fate.LOST, 5)
+    left.task("t1", "failed", reason_code="round_limit")
+    assert [one.kind for one in lost(left)] == [LossClass.TRUNCATED]
+
+
 def test_a_hold_that_was_short_is_told_too(left):
     left.says(
         "sales_prediction", "host network DOWN — outage hold 0s/21600s (task=t1); question clock paused"
@@ -300,8 +312,11 @@ def test_an_answer_that_came_before_its_task_failed(left):
         "task t1 terminal (failed) but a typed FINAL ANSWER survived — salvaged instead of abandoning",
     )
     assert found(left) == [(LossClass.LATE_ERRORS, Fate.SURVIVED, "t1")]
+
+
+def test_calls_that_failed_before_an_answer(left):
     left.task("t1", "failed", reason_code="llm_api_error")
-    assert [one.kind for one in lost(left)] == [LossClass.PROVIDER]
+    assert found(left) == [(LossClass.PROVIDER, Fate.LOST, "t1")]
 
 
 # --------------------------------------------------------------------- limits
