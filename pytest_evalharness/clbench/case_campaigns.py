@@ -13,6 +13,8 @@ from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.clbench.case_plan import RunPlan
+from pytest_evalharness.errors import EvalHarnessError
+from pytest_evalharness.ledger.failures import rebuilt, stored
 from pytest_evalharness.ledger.states import CampaignState
 
 if TYPE_CHECKING:
@@ -122,8 +124,20 @@ def campaign_planned(plan: RunPlan, how: Making) -> Campaign:
 def _once(plan: RunPlan, how: Making, produce: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     asked = {"session": how.session, "plan": plan.to_json()}
     key = sha256(canonical_json(asked).encode()).hexdigest()
+
+    def settled() -> dict[str, Any]:
+        # What could not be made is not tried again for every case: the next session may.
+        try:
+            return {"made": produce()}
+        except EvalHarnessError as error:
+            return {"failure": stored(error)}
+
     deadline = Deadline.after(how.clock, _PATIENCE)
-    return how.ledger().once(_CLAIM, key, produce, deadline=deadline, poll=_POLL)
+    value = how.ledger().once(_CLAIM, key, settled, deadline=deadline, poll=_POLL)
+    if "failure" in value:
+        raise rebuilt(value["failure"])
+    made: dict[str, Any] = value["made"]
+    return made
 
 
 def _brought(plan: RunPlan, how: Making) -> tuple[Campaign, Outcome | None]:

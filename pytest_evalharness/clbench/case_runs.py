@@ -18,10 +18,10 @@ from pytest_evalharness.clbench.cases import INVARIANTS, OF_LOSSES, PassName
 from pytest_evalharness.clbench.checking import Check, State
 from pytest_evalharness.clbench.compared import ComparedRuns
 from pytest_evalharness.clbench.comparing import compare
-from pytest_evalharness.clbench.domains import Family
+from pytest_evalharness.clbench.domains import BY_TASK, Family
 from pytest_evalharness.clbench.leaderboard import reference_of
 from pytest_evalharness.clbench.looked import LookedCheck, LookedRun, LookedScores
-from pytest_evalharness.clbench.poisoning import flags
+from pytest_evalharness.clbench.poisoning import auto_resolved, flags
 from pytest_evalharness.clbench.run_folder import PublishedRun, read_run
 from pytest_evalharness.clbench.scoring import score_run
 
@@ -79,14 +79,13 @@ class CaseRuns:
         run, told = self._of(plan)
         expected = plan.expected(run.family)
         met = [cases.of_pass(run, name) for name in expected]
-        asked = [(name, run.tasks.get(name.task)) for name in expected]
-        questions = sum(0 if artifact is None else artifact.expected or 0 for _, artifact in asked)
+        questions, answered = _answers(run, expected)
         return LookedRun(
             "published run" if plan.run is not None else plan.plan,
             run.name,
             run.folder,
             questions=questions,
-            typed_answers=_answered(run, expected),
+            typed_answers=answered,
             told=told + [f"{one.name}: {one.state}, {one.seen}" for one in met],
             published=run,
             faults=[f"{one.name}: {one.seen}" for one in met if one.state is not State.OK],
@@ -231,13 +230,17 @@ def doubts(run: PublishedRun, plan: RunPlan) -> list[Check]:
     ]
 
 
-def _answered(run: PublishedRun, expected: list[PassName]) -> int:
-    """Instances of the expected passes that the system itself answered."""
-    wanted = {(name.task, name.run_index) for name in expected}
-    found = 0
-    for artifact in run.tasks.values():
-        every = artifact.rollouts if artifact.baseline is None else (*artifact.rollouts, artifact.baseline)
-        for one in every:
-            if (artifact.task, one.run_index) in wanted:
-                found += sum(outcome.instance_id not in one.forfeited for outcome in one.outcomes)
-    return found
+def _answers(run: PublishedRun, expected: list[PassName]) -> tuple[int, int]:
+    """Questions of the expected passes, and those that the system itself answered; what ended before its turn is none."""
+    questions = answered = 0
+    for name in expected:
+        artifact = run.tasks.get(name.task)
+        one = None if artifact is None else cases.pass_of(artifact, name.run_index)
+        size = 0 if artifact is None else artifact.expected or 0
+        if one is None:
+            questions += size or BY_TASK[name.task].instances
+            continue
+        own = [outcome for outcome in one.outcomes if not auto_resolved(name.task, one, outcome)]
+        questions += (size or len(one.outcomes)) - (len(one.outcomes) - len(own))
+        answered += sum(outcome.instance_id not in one.forfeited for outcome in own)
+    return questions, answered

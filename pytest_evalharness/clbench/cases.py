@@ -70,7 +70,7 @@ def pass_names(tasks: Iterable[str], rollouts: int) -> list[PassName]:
 def of_pass(run: PublishedRun, name: PassName) -> Check:
     """What there is to say of one pass: `FAILED` where it measures an outage, `INCOMPLETE` where something is not there."""
     artifact = run.tasks.get(name.task)
-    found = None if artifact is None else _pass(artifact, name.run_index)
+    found = None if artifact is None else pass_of(artifact, name.run_index)
     if artifact is None or found is None:
         why = "; ".join(f"{file}: {told}" for file, told in run.unreadable.items() if name.task in file)
         seen = f"spoilt: {why}" if why else "not there"
@@ -96,7 +96,8 @@ def of_invariant(run: PublishedRun, name: str) -> Check:
     return INVARIANTS[name](run)
 
 
-def _pass(artifact: TaskArtifact, run_index: int | None) -> Pass | None:
+def pass_of(artifact: TaskArtifact, run_index: int | None) -> Pass | None:
+    """A task's rollout, or its baseline for None; None if there is none."""
     return next((one for one in passes(artifact) if one.run_index == run_index), None)
 
 

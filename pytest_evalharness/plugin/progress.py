@@ -234,7 +234,7 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     run = existing_session(session.config)
     if run is None or is_worker(session.config) or progress_of(session.config) is not None:
         return
-    cases = {*run.plans, *run.unplanned, *run.engine_plans}
+    cases = {*run.plans, *run.unplanned, *run.engine_plans, *run.clbench_plans}
     if cases and not run.settings["dry_run"]:
         tally_of(session.config).collected.update(cases)
         start(session.config, threaded=False)

@@ -106,6 +106,8 @@ class Narrator:
             return False
         if is_change(event):
             return True
+        if event.get("kind") == CLBENCH:  # its supervisor says little, and alarms among it
+            return not self._quiet
         what = event.get("what")
         if what == "ended":  # these come a share at a time
             return not self._quiet

@@ -370,3 +370,80 @@ def test_an_option_names_the_run_over_the_mark_and_says_so(folder):
     result = folder.run("--eval-clbench-run=runs/other")
     assert result.ret == 0
     assert "--eval-clbench-run runs/other overrides run=runs/mine" in result.stdout.str()
+
+
+EMBEDDED = ("--eval-clbench-checkout=embedded", "--eval-clbench-system=notebook")
+SMOKE = """
+@pytest.mark.clbench(plan="smoke")
+def test_smoke(clbench_run):
+    assert clbench_run.typed_answers == clbench_run.questions == 3
+    assert set(clbench_run.stages) == {"clone", "image", "container", "bridge", "typed answer"}
+    clbench_run.require()
+
+@pytest.mark.clbench(plan="smoke")
+def test_nothing(clbench_run):
+    pass
+"""
+
+
+def test_a_smoke_runs_once_for_its_cases_and_says_what_it_does_not_prove(folder):
+    folder.cases(SMOKE)
+    assert folder.run("--eval-dry-run", *EMBEDDED).ret == 0
+    assert not (folder.pytester.path / ".evalharness" / "clbench").exists()  # nothing was laid out or started
+    result = folder.run("-v", *EMBEDDED)
+    assert result.ret == 11  # the second case looked at nothing
+    result.assert_outcomes(passed=1, failed=1)
+    assert len(list((folder.pytester.path / ".evalharness" / "clbench" / "smokes").iterdir())) == 1
+    place, told = folder.results()
+    row = told["cases"][0]["clbench"][0]
+    assert (row["kind"], row["questions"], row["typed_answers"], row["embedded"]) == ("smoke", 3, 3, True)
+    properties, _ = folder.properties()
+    assert (
+        properties["evalharness.claim"]
+        == "a smoke gates nothing but the chain: it says nothing of how good the system is"
+    )
+    for text in (
+        result.stdout.str(),
+        (place / "summary.md").read_text(),
+        (place / "report.html").read_text(),
+    ):
+        assert "gates nothing but the chain" in text
+
+
+def test_a_smoke_of_a_system_that_is_not_there_is_no_pass(folder):
+    folder.cases(SMOKE.partition('@pytest.mark.clbench(plan="smoke")\ndef test_nothing')[0])
+    result = folder.run("--eval-clbench-checkout=embedded", "--eval-clbench-system=nobody")
+    assert result.ret in {1, 11}
+    result.assert_outcomes(passed=0, failed=1 if result.ret == 1 else 0, errors=1 if result.ret == 11 else 0)
+    assert folder.run("--eval-clbench-checkout=nowhere", "--eval-clbench-system=nobody").ret == 11
+
+
+@pytest.mark.slow
+def test_a_campaign_runs_once_for_all_workers_and_is_read_by_later_runs_and_by_name(folder):
+    folder.cases("""
+pytestmark = pytest.mark.clbench(plan="seed", name="mine")
+
+def test_pass(clbench_pass):
+    clbench_pass.require()
+
+def test_invariant(clbench_invariant):
+    clbench_invariant.require()
+
+def test_whole(clbench_run):
+    clbench_run.require()
+""")
+    result = folder.run("-n", "2", *EMBEDDED)
+    assert result.ret == 0
+    result.assert_outcomes(passed=4 * 2 + 14 + 1)
+    logs = folder.pytester.path / ".evalharness" / "clbench" / "logs" / "mine"
+    assert len(list(logs.iterdir())) == 1
+    assert folder.run("-k", "whole", *EMBEDDED).ret == 0
+    assert len(list(logs.iterdir())) == 1  # read again, not paid again
+    folder.cases(
+        AB.format(more="", body="clbench_ab.require()")
+        .replace("runs/new", "mine")
+        .replace("runs/old", "other")
+    )
+    result = folder.run()
+    assert result.ret == 11
+    assert "'other' is no directory and no campaign" in result.stdout.str()
