@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -27,6 +28,7 @@ CODE = ("src", "scripts", "data", "run_benchmark.py", "pyproject.toml")
 """What makes a result: changes elsewhere, new results among them, are no other benchmark."""
 _TASKS, _SYSTEMS, _SCHEDULES = Path("src/tasks"), Path("src/systems"), ("schedules", "rollouts")
 _INSTALL_SECONDS = 120.0
+_UNTOLD = "git does not tell"
 _LARGEST = 4 * 1024 * 1024
 
 
@@ -59,6 +61,7 @@ class Checkout:
         program: how its `clbench` is started.
         python: the interpreter that runs it; empty if that could not be found out.
         foreign: the `clbench` on PATH, where that belongs to something else.
+        changes: a digest of what is not committed, so that another edit is another benchmark; empty where nothing is.
     """
 
     root: Path
@@ -68,6 +71,7 @@ class Checkout:
     program: tuple[str, ...]
     python: str = ""
     foreign: str = ""
+    changes: str = ""
 
     def tasks(self) -> tuple[str, ...]:
         """Ids of every task in it, sorted."""
@@ -174,25 +178,37 @@ def open_checkout(
     else:
         raise _none(root, "no task in it has a schedule")
     program = program_of(root, inherited.get("PATH", os.defpath))
-    revision, dirty = _revision(root, clock or SystemClock())
+    revision, changes = _revision(root, clock or SystemClock())
     return replace(
         checkout,
         revision=revision,
-        dirty=dirty,
+        dirty=changes != "",
         program=program.argv,
         python=program.python,
         foreign=program.foreign,
+        changes=changes,
     )
 
 
-def _revision(root: Path, clock: Clock) -> tuple[str, bool]:
+def _revision(root: Path, clock: Clock) -> tuple[str, str]:
+    """The commit, and a digest of what differs from it; both as far as git tells."""
     git = Git(root, clock)
-    head = git.head()
-    changes = git.changes(*CODE)
-    return (
-        "" if isinstance(head, Unknown) else head,
-        True if isinstance(changes, Unknown) else changes.total > 0,
-    )
+    head, found = git.head(), git.changes(*CODE)
+    if isinstance(found, Unknown):
+        return "", _UNTOLD
+    digest = hashlib.sha256(str(found.total).encode())
+    for name in found.names:
+        digest.update(f"\n{name} {_content(root / name)}".encode("utf-8", "surrogatepass"))
+    changes = f"sha256:{digest.hexdigest()[:16]}" if found.total else ""
+    return "" if isinstance(head, Unknown) else head, changes
+
+
+def _content(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return "absent"
 
 
 def _installed(root: Path) -> Checkout:

@@ -56,11 +56,40 @@ def constructor(systems: Path, name: str) -> Constructor | None:
         systems: the folder of all systems.
         name: the system's.
     """
+    mine, classes = _found(systems, name)
+    return _constructor(mine, classes) if mine is not None else None
+
+
+def declares(systems: Path, name: str, attribute: str) -> object:
+    """A constant that a system's class sets in its body; None where it sets none that can be read.
+
+    Args:
+        systems: the folder of all systems.
+        name: the system's.
+        attribute: the constant's name.
+    """
+    mine, _ = _found(systems, name)
+    for one in mine.body if mine is not None else ():
+        targets = (
+            one.targets
+            if isinstance(one, ast.Assign)
+            else [one.target]
+            if isinstance(one, ast.AnnAssign)
+            else []
+        )
+        if any(isinstance(target, ast.Name) and target.id == attribute for target in targets):
+            value = getattr(one, "value", None)
+            return value.value if isinstance(value, ast.Constant) else None
+    return None
+
+
+def _found(systems: Path, name: str) -> tuple[ast.ClassDef | None, Mapping[str, ast.ClassDef]]:
+    """The class that registers itself under a name, and every class beside it."""
     sources = [systems / f"{name}.py", *sorted((systems / name).rglob("*.py"))]
     trees = [tree for path in sources if (tree := _parsed(path)) is not None]
     classes = {node.name: node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     mine = [node for node in classes.values() if name in _registered(node)]
-    return _constructor(mine[0], classes) if len(mine) == 1 else None
+    return (mine[0] if len(mine) == 1 else None), classes
 
 
 def _parsed(path: Path) -> ast.Module | None:

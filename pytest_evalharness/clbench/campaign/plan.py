@@ -21,7 +21,7 @@ from pytest_evalharness.clbench.campaign.recipe import (
     applied,
     recipe_for,
 )
-from pytest_evalharness.clbench.campaign.secret_values import compared
+from pytest_evalharness.clbench.campaign.secret_values import compared, secrets_in
 from pytest_evalharness.clbench.domains import DATABASE, FULL_ROLLOUTS, LEDGER, Family
 from pytest_evalharness.errors import UsageError
 
@@ -113,7 +113,7 @@ class Campaign:
                 if name.startswith(PREFIXES)
             },
             "revision": self.checkout.revision,
-            "dirty": self.checkout.dirty,
+            "dirty": self.checkout.changes or self.checkout.dirty,
             "images": dict(sorted(self.images.items())),
         }
 
@@ -171,13 +171,19 @@ def campaign_of(
         images: ids by name of the container images that it will use.
 
     Raises:
-        UsageError: the name is none, or a task is not in the checkout.
+        UsageError: the name is none, a task is not in the checkout, or a parameter holds a secret.
     """
     if not slug_of(name):
         raise UsageError(
             f"{name!r} is no name for a run: nothing of it can be part of a folder's name",
             not_done="nothing was started",
             next_step="--name with letters and digits",
+        )
+    if found := secrets_in(params or {}):
+        raise UsageError(
+            f"there is a secret in parameter {', '.join(printable(one) for one in found)}",
+            not_done="nothing was started: parameters are written into logs, manifests and the list of processes",
+            next_step="take it out, and put it into the environment",
         )
     recipe = recipe or recipe_for(system)
     environment = os.environ if inherited is None else inherited

@@ -150,6 +150,7 @@ def _checkout_checks(
     yield of_checkout.program_check(campaign.checkout)
     yield of_checkout.name_check(campaign)
     yield of_checkout.schedule_check(campaign)
+    yield of_checkout.coverage_check(campaign)
     yield of_checkout.system_check(campaign)
     yield parameter_check(campaign, answers)
     yield run_check(campaign, answers)

@@ -1,4 +1,4 @@
-"""Checks of what would be run: the revision, the program, the name, the schedules, the system and secrets in their arguments."""
+"""Checks of what would be run: the revision, the program, the name, the schedules, the system, its coverage and served secrets."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.git import Git
 from pytest_evalharness.clbench.campaign.checkout import DEFAULT, Checkout
-from pytest_evalharness.clbench.campaign.parameters import suggestion
+from pytest_evalharness.clbench.campaign.parameters import declares, suggestion
 from pytest_evalharness.clbench.campaign.plan import SMOKE_SCHEDULE, Campaign, PlanKind
-from pytest_evalharness.clbench.campaign.secret_values import is_secret
+from pytest_evalharness.clbench.campaign.recipe import SKIP_BASELINE
 from pytest_evalharness.clbench.checking import Check, State, judged
-from pytest_evalharness.clbench.domains import BY_TASK, FULL_ROLLOUTS
+from pytest_evalharness.clbench.domains import BY_TASK, FULL_ROLLOUTS, Family
 from pytest_evalharness.errors import NoCheckout
 
 FIX = "5f8c50eb"
@@ -120,7 +120,7 @@ def schedule_check(campaign: Campaign) -> Check:
 
 def system_check(campaign: Campaign) -> Check:
     """Whether the system is there: `run-all` does not ask before it starts a child for every task."""
-    name, there = "system", campaign.checkout.systems()
+    name, there = "system under test", campaign.checkout.systems()
     needed = "a system below src/systems"
     if campaign.system in there:
         return Check(name, State.OK, campaign.system, needed)
@@ -128,14 +128,27 @@ def system_check(campaign: Campaign) -> Check:
     return Check(name, State.FAILED, f"there is no {campaign.system}", needed, mend)
 
 
+def coverage_check(campaign: Campaign) -> Check:
+    """Whether the run could have a rank: every task of its family, and with its own baseline."""
+    name, needed = "coverage", "every task, each with its own stateless baseline"
+    if campaign.kind is PlanKind.SMOKE:
+        return Check(name, State.OK, "a smoke is in no score", needed)
+    family = Family.EMBEDDED if campaign.checkout.embedded else Family.OFFICIAL
+    missing = [BY_TASK[task].short for task in family.tasks if task not in campaign.tasks]
+    problems = [f"without {', '.join(missing)}"] if missing else []
+    if not campaign.has_baseline:
+        problems.append(f"{SKIP_BASELINE} is set: there would be no gain")
+    systems = campaign.checkout.root / "src" / "systems"
+    if not campaign.checkout.embedded and declares(systems, campaign.system, "supports_baseline") is False:
+        problems.append(f"{campaign.system} has no stateless baseline: there would be no gain")
+    fine = f"{len(campaign.tasks)} of {len(family.tasks)} tasks, with baselines"
+    mend = "leave out --task, and the variable; without them the run has no rank"
+    return judged(name, needed, problems, fine, mend, bad=State.INCOMPLETE)
+
+
 def secrets_check(campaign: Campaign) -> Check:
-    """Whether a secret would be written down: parameters go into logs, manifests and the list of processes."""
-    name = "secrets"
-    needed = "no secret in parameters, none in a file of the checkout that its dashboard serves"
-    inside = [key for key, value in campaign.params.items() if is_secret(key, str(value))]
-    if inside:
-        mend = "take it out and put it into the environment: parameters are written into logs and manifests"
-        return Check(name, State.FAILED, f"a secret in parameter {', '.join(inside)}", needed, mend)
+    """Whether a file with keys is served: the dashboard of `run-all` shows the whole checkout to every user of the machine."""
+    name, needed = "secrets", "no file with keys in the checkout, which its dashboard serves"
     file = campaign.checkout.root / ".env"
     if file.exists() and campaign.kind is not PlanKind.SMOKE:
         mend = f"move {file} out of the checkout and export its variables, or run where nobody else has an account"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -44,13 +45,15 @@ _SECONDS = 90.0
 _LOCAL = ("unix:", "npipe:", "http+docker:", "/")
 
 
+def runs_engines(campaign: Campaign) -> bool:
+    """Whether each rollout and each baseline instance starts an engine of its own, with a clone on disk."""
+    mine = campaign.system == OUROBOROS and not campaign.checkout.embedded
+    return mine and campaign.params.get("engine") == OUROBOROS
+
+
 def uses_engines(campaign: Campaign) -> bool:
-    """Whether each rollout and each baseline instance starts a container of its own."""
-    return (
-        campaign.system == OUROBOROS
-        and not campaign.checkout.embedded
-        and bool(campaign.params.get("docker"))
-    )
+    """Whether those engines run in containers."""
+    return runs_engines(campaign) and bool(campaign.params.get("docker"))
 
 
 def images_of(campaign: Campaign, applied: Mapping[str, Any]) -> tuple[str, ...]:
@@ -117,6 +120,8 @@ def machine_checks(
     plan = load(campaign, applied)
     if not images:
         yield Check("containers", State.OK, "none are used", "an engine only where containers are used")
+        if runs_engines(campaign):
+            yield memory_check(plan, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     else:
         try:
             with Engine.reached(clock=clock, seconds=_SECONDS, environment=environment) as engine:
@@ -178,7 +183,7 @@ def _disk_checks(campaign: Campaign, plan: Load, environment: Mapping[str, str])
         yield disk_check(str(root), shutil.disk_usage(root).free, _MINIATURE_DISK)
         return
     traces = disk_needed(plan, clones=False)
-    if not uses_engines(campaign):
+    if not runs_engines(campaign):
         yield disk_check(str(root), shutil.disk_usage(root).free, traces)
         return
     runs = Path(environment.get(RUNS_ROOT) or _RUNS_ROOT).expanduser()

@@ -80,11 +80,13 @@ def test_revision_and_changes_are_those_of_code_and_not_of_results(root, tmp_pat
     (root / "final_results/runs/mine/manifest.json").write_text("{}")
     clean = opened(root, tmp_path)
     assert len(clean.revision) == 40
-    assert not clean.dirty
+    assert (clean.dirty, clean.changes) == (False, "")
     (root / "src/systems/ouroboros/system.py").touch()
     changed = opened(root, tmp_path)
     assert changed.dirty
     assert "changes that are not committed" in changed.words
+    (root / "src/systems/ouroboros/system.py").write_text("another edit\n")
+    assert opened(root, tmp_path).changes not in {"", changed.changes}
     git(root, "add", ".")
     git(root, "commit", "-qm", "second")
     asked = Git(root, SystemClock())

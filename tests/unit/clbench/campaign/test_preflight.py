@@ -28,7 +28,7 @@ from pytest_evalharness.clbench.campaign.preflight_keys import key_checks_of
 from pytest_evalharness.clbench.campaign.preflight_orders import Orders, order_check, orders_of, read
 from pytest_evalharness.clbench.campaign.preflight_words import lines, plan_lines
 from pytest_evalharness.clbench.checking import State
-from pytest_evalharness.errors import NotReady
+from pytest_evalharness.errors import NotReady, UsageError
 from tests.unit.clbench.campaign.small_checkout import OFFICIAL, lay_down, with_code
 
 NO_ENGINE = {"PATH": "/nowhere", "DOCKER_HOST": "unix:///nowhere/docker.sock"}
@@ -232,7 +232,7 @@ def test_a_misspelt_parameter_is_refused_with_a_suggestion(planned, tmp_path):
 
 def test_a_system_that_is_not_there_is_refused_with_a_suggestion(planned, tmp_path):
     found, checks = look(planned(PlanKind.SMOKE, "ouroborus"), tmp_path)
-    assert (checks["system"].seen, checks["system"].mend) == (
+    assert (checks["system under test"].seen, checks["system under test"].mend) == (
         "there is no ouroborus",
         "did you mean ouroboros?",
     )
@@ -399,9 +399,22 @@ def test_schedules_of_another_size_are_no_submission(tmp_path):
 
 
 def test_a_secret_among_parameters_is_refused(planned):
-    mine = planned(params={"api_key": "x", "note": KEY})
-    check = preflight_checkout.secrets_check(mine)
-    assert (check.state, check.seen) == (State.FAILED, "a secret in parameter api_key, note")
+    params = {"api_key": "not-to-be-told", "note": {"deep": [KEY]}, "token_budget": 500, "auth": "none"}
+    with pytest.raises(UsageError, match=r"a secret in parameter api_key, note\n") as refused:
+        planned(params=params)
+    assert "not-to-be-told" not in str(refused.value)
+
+
+def test_a_run_without_a_baseline_or_a_task_has_no_rank(planned, root):
+    inherited = {"OUROBOROS_BENCH_SKIP_BASELINE": "1"}
+    check = preflight_checkout.coverage_check(planned(inherited=inherited, tasks=OFFICIAL[1:]))
+    assert check.state is State.INCOMPLETE
+    assert check.seen == "without db; OUROBOROS_BENCH_SKIP_BASELINE is set: there would be no gain"
+    assert preflight_checkout.coverage_check(planned()).state is State.OK
+    (root / "src/systems/human.py").write_text(
+        "@register_system('human')\nclass A:\n    supports_baseline: bool = False\n"
+    )
+    assert "no stateless baseline" in preflight_checkout.coverage_check(planned(system="human")).seen
 
 
 def test_which_images_a_plan_needs(planned):
@@ -423,11 +436,20 @@ def test_clones_and_traces_of_one_disk_are_added(planned, tmp_path):
             mine, {}, {}, clock=SystemClock(), environment={"OUROBOROS_BENCH_RUNS_ROOT": there}
         )
     )
-    assert [one.name for one in checks] == ["containers", "disk"]
-    assert there in checks[1].seen
-    assert checks[1].needed.startswith(
+    assert [one.name for one in checks] == ["containers", "memory", "disk"]
+    assert there in checks[2].seen
+    assert checks[2].needed.startswith(
         "14.5 GB"
     )  # a clone for each of 6 rollouts and 301 instances, and the traces
+
+
+def test_engines_without_containers_take_this_machine_s_memory(planned, tmp_path):
+    mine = planned(PlanKind.SMOKE, params={"docker": False, "loop": "action", "docker_image": "unused:1"})
+    environment = {"OUROBOROS_BENCH_RUNS_ROOT": str(tmp_path)}
+    told = list(preflight_machine.machine_checks(mine, {}, {}, clock=SystemClock(), environment=environment))
+    assert preflight_machine.images_of(mine, {}) == ()
+    assert [one.name for one in told] == ["containers", "memory", "disk"]
+    assert "at most 1 engines at once" in told[1].seen
 
 
 def test_a_program_that_hangs_or_is_not_there_is_told(tmp_path):
