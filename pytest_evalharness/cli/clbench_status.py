@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED
-from pytest_evalharness.cli.home import add_home, home_of, opened
-from pytest_evalharness.errors import UsageError
+from pytest_evalharness.cli.clbench_named import Named, add_named, named
 
 if TYPE_CHECKING:
     from pytest_evalharness.base.clock import Clock
-    from pytest_evalharness.clbench.campaign.beside import Supervision
     from pytest_evalharness.clbench.campaign.status_lines import Standing
     from pytest_evalharness.clbench.campaign.watch import Watched
     from pytest_evalharness.cli.clbench_screens import Screen
-    from pytest_evalharness.ledger.journal import Ledger
 
-_RUNS = Path("final_results", "runs")
 _BUDGET = "OUROBOROS_TOTAL_BUDGET"
 _NOT_DONE = "nothing was read"
 
@@ -33,12 +26,10 @@ def add_to(inner: Any) -> None:
         "status",
         help="a campaign that runs: instances, pace, money, what is left, alarms",
         description="Per domain: instances done, per hour, money an instance, time left, projected cost; alarms for livelock, "
-        "stall, poisoned streaks and truncation. Nothing is started, paid or written. 0 if nothing wants a look, 1 if an alarm, "
+        "stall, poisoned streaks and truncation. Nothing is started or paid; what a dead supervisor left running is ended. 0 if nothing wants a look, 1 if an alarm, "
         "a loss or a pause does, 2 if following was interrupted, which leaves the campaign alone; 11 if there is none.",
     )
-    status.add_argument(
-        "named", metavar="NAME|RUNDIR", help="a campaign's name, or final_results/runs/NAME of a checkout"
-    )
+    add_named(status)
     status.add_argument("--follow", action="store_true", help="go on until the campaign ends or Ctrl-C")
     status.add_argument(
         "--interval",
@@ -62,7 +53,6 @@ def add_to(inner: Any) -> None:
     status.add_argument(
         "--json", action="store_true", help="print JSON; with --follow a line for each change"
     )
-    add_home(status)
     status.set_defaults(run=run_status)
 
 
@@ -81,7 +71,9 @@ def run_status(parsed: argparse.Namespace, *, clock: Clock | None = None) -> int
     from pytest_evalharness.cli.clbench_screens import Feed, screen_for
 
     clock = clock or SystemClock()
-    with _found(parsed) as found:
+    with named(parsed, not_done=_NOT_DONE) as found:
+        if found.ledger is None:  # one that the ledger has may be about to begin
+            _require_run(found.folder)
         viewer = _Viewer(found, parsed, clock)
         if not parsed.follow:
             standing = viewer.look()
@@ -108,49 +100,31 @@ def _follow(viewer: _Viewer, screen: Screen, interval: float, clock: Clock) -> i
         return INTERRUPTED
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Where a campaign is.
-
-    Attributes:
-        folder: its results.
-        checkout: where its live snapshots are; None of a published run.
-        ledger: that knows it; None where it was named by its folder.
-        name: in that ledger.
-    """
-
-    folder: Path
-    checkout: Path | None
-    ledger: Ledger | None = None
-    name: str = ""
-
-    def supervision(self) -> Supervision:
-        """What the ledger says of it now."""
-        from pytest_evalharness.clbench.campaign.beside import Supervision, supervision
-
-        return (supervision(self.ledger, self.name) if self.ledger else None) or Supervision()
-
-
 class _Viewer:
     """Looks at a campaign again and again, and remembers what an alarm has to be told from."""
 
-    def __init__(self, found: _Found, parsed: argparse.Namespace, clock: Clock) -> None:
+    def __init__(self, found: Named, parsed: argparse.Namespace, clock: Clock) -> None:
         from pytest_evalharness.clbench.campaign.beside import LossReader
-        from pytest_evalharness.clbench.campaign.live import LiveReader
+        from pytest_evalharness.clbench.campaign.live import LiveReader, checkout_of
 
+        checkout = found.checkout or checkout_of(found.folder)
         self._found = found
+        self._clock = clock
         self._budget, self._money = parsed.budget, parsed.money
-        self._reader = LiveReader(found.checkout, found.folder, clock=clock)
-        self._losses = LossReader(found.checkout, found.folder, clock)
+        self._reader = LiveReader(checkout, found.folder, clock=clock)
+        self._losses = LossReader(checkout, found.folder, clock)
         self._watched: Watched | None = None
 
     def look(self) -> Standing:
         """How it stands now."""
+        from pytest_evalharness.clbench.campaign.beside import Supervision, supervision
         from pytest_evalharness.clbench.campaign.status_lines import Standing
         from pytest_evalharness.clbench.campaign.watch import Limits, watch
         from pytest_evalharness.clbench.domains import Family, families
 
-        told = self._found.supervision()
+        told = Supervision()
+        if self._found.ledger is not None:
+            told = supervision(self._found.ledger, self._found.name) or told
         snapshot = self._reader.read()
         limits = Limits(budget=self._budget or told.budget)
         self._watched = watch(snapshot, self._watched, limits, paused=told.paused)
@@ -163,52 +137,27 @@ class _Viewer:
             embedded=Family.EMBEDDED in families(one.task for one in snapshot.tasks),
         )
 
+    def _end_survivors(self) -> None:
+        """Nobody watches what a dead supervisor has left: whoever finds it ends it."""
+        from pytest_evalharness.clbench.campaign.survivors import settle
+        from pytest_evalharness.errors import SurvivorsRemain
+
+        assert self._found.ledger is not None
+        try:
+            settle(
+                self._found.ledger,
+                self._found.name,
+                clock=self._clock,
+                say=lambda text: print(text, file=sys.stderr),
+            )
+        except SurvivorsRemain as problem:
+            print(problem, file=sys.stderr)
+
     def over(self, standing: Standing) -> bool:
         """Whether nothing more will come of it."""
         if self._found.ledger is None:
             return not standing.snapshot.running
         return standing.supervision.over
-
-
-@contextmanager
-def _found(parsed: argparse.Namespace) -> Iterator[_Found]:
-    """The campaign that was named: a folder that is there, else a campaign of the ledger, else a run of this checkout.
-
-    Raises:
-        UsageError: there is none.
-        RunUnreadable: the folder holds nothing that a campaign writes.
-    """
-    from pytest_evalharness.clbench.campaign.live import checkout_of
-
-    told = Path(parsed.named)
-    if told.is_dir():
-        _require_run(told)
-        yield _Found(told, checkout_of(told))
-        return
-    home = home_of(parsed)
-    with opened(home, reading=True) as ledger:
-        record = ledger.campaigns.find(parsed.named) if ledger else None
-        if ledger is not None and record is not None:
-            folder, root = Path(record.told["run_folder"]), Path(record.told["checkout"])
-            yield _Found(folder, root, ledger, record.name)
-            return
-        beside = _RUNS / parsed.named
-        if told.name == parsed.named and beside.is_dir():
-            yield _Found(beside, checkout_of(beside))
-            return
-        known = [one.name for one in ledger.campaigns.every()] if ledger else []
-    raise _unknown(parsed.named, known, home)
-
-
-def _unknown(named: str, known: list[str], home: Path) -> UsageError:
-    from pytest_evalharness.base.values import near
-
-    meant = near(named, known)
-    return UsageError(
-        f"there is no folder and no campaign {named!r}" + (f"; did you mean {meant!r}?" if meant else ""),
-        not_done=_NOT_DONE,
-        next_step=f"name a campaign of {home} (--home DIR names another), or final_results/runs/NAME of a checkout",
-    )
 
 
 def _require_run(folder: Path) -> None:

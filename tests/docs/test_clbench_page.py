@@ -6,6 +6,7 @@ import re
 import pytest
 
 from pytest_evalharness.clbench import trust
+from pytest_evalharness.clbench.campaign.watch import AlarmKind
 from pytest_evalharness.clbench.domains import ALL
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale
@@ -47,6 +48,19 @@ def test_every_option_and_check_of_the_preflight_is_described(pages, capsys, tmp
     checks = {one["name"] for one in json.loads(capsys.readouterr().out)["checks"]} - {"key"}
     listed = {name for row in pages[PAGE].table("before the start") for name in row[0].split(", ")}
     assert checks | {"memory", "images", "bridge", "key limit", "account balance", "spendable"} == listed
+
+
+def test_every_option_and_alarm_of_the_status_is_described(pages, capsys):
+    told = {
+        name
+        for row in pages[PAGE].table("status option")
+        for cell in row
+        for name in re.findall(r"`(--[a-z-]+)", cell)
+    }
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["clbench", "status", "--help"])
+    assert set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out)) - {"--help"} == told
+    assert [row[0] for row in pages[PAGE].table("alarm")] == [str(kind) for kind in AlarmKind]
 
 
 def test_every_task_is_listed_with_its_numbers(pages):

@@ -110,6 +110,8 @@ def summary(standing: Standing, told: Forecast | None = None) -> str:
     if alarms:
         parts.append(f"{alarms} alarm{'' if alarms == 1 else 's'}")
     state = printable(snapshot.status or "not begun", 40).replace("_", " ")
+    if not told.tasks:
+        return f"{printable(snapshot.name, 60)}: {state}, nothing is written yet"
     return f"{printable(snapshot.name, 60)}: {state}, {', '.join(parts)}"
 
 

@@ -139,13 +139,15 @@ def test_what_is_complete_is_nothing_to_look_at(busy, made, capsys):
 def test_a_campaign_is_found_by_its_name_in_the_checkout(busy, capsys, monkeypatch):
     monkeypatch.chdir(busy.root)
     assert main(["clbench", "status", "mine"]) == 1
-    assert capsys.readouterr().out.startswith(RUNNING)
+    monkeypatch.chdir("/")
+    assert main(["clbench", "status", "mine", "--checkout", str(busy.root)]) == 1
+    assert capsys.readouterr().out.count(RUNNING) == 2
 
 
 def test_what_is_no_campaign_is_refused(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["clbench", "status", "nothing"]) == 4
-    assert "no folder and no campaign 'nothing'" in capsys.readouterr().err
+    assert "there is no campaign 'nothing'" in capsys.readouterr().err
     assert main(["clbench", "status", str(tmp_path)]) == 11
     assert "neither manifest.json nor tasks/" in capsys.readouterr().err
     for wrong in (["--interval", "0"], ["--budget", "much"], ["--money", "-1"]):
@@ -278,6 +280,16 @@ def test_a_campaign_of_the_ledger_is_found_by_its_name_with_what_its_supervisor_
     assert f"  paused: {SALES}: livelock\ufffd[2J\n" in out
     assert f"  ended: {POKER}: nobody decided\n" in out
     assert "ALARM stall" not in out, "it stands still on purpose"
+
+
+def test_a_campaign_of_the_ledger_is_known_by_its_folder_too_and_before_it_has_one(known, busy, capsys):
+    home, supervisor = known
+    with supervisor():
+        main(["clbench", "status", str(busy.folder), "--home", str(home)])
+        assert "  ledger: running\n" in capsys.readouterr().out
+        busy.folder.rename(busy.folder.with_name("gone"))
+        assert main(["clbench", "status", "my name", "--home", str(home)]) == 0
+    assert capsys.readouterr().out == "mine: not begun, nothing is written yet\n  ledger: running\n"
 
 
 def test_a_supervisor_that_died_is_told_and_ends_the_following(known, capsys):
