@@ -22,6 +22,13 @@ if __name__ == "__main__":
 
     sys.exit(main(sys.argv[1:], Path(__file__).resolve().parent))
 '''
+_REGISTRY = '''"""Where systems register, as in the benchmark."""
+
+
+def register_system(name):
+    """Register a class under a name."""
+    return lambda kind: kind
+'''
 _README = """# Embedded miniature
 
 A small stand-in for a checkout of continual-learning-bench, written by pytest-evalharness. Its commands, flags, exit codes and files
@@ -60,13 +67,29 @@ def _files() -> dict[str, str]:
         # Relative to itself, so that a copied checkout is another checkout.
         "bin/clbench": f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "${{0%/*}}/../run_benchmark.py" "$@"\n',
         "results/.gitignore": "*\n!.gitignore\n",
+        "src/registry.py": _REGISTRY,
     }
     for task in registry.TASKS:
         found[f"src/tasks/{task}/schedules/default.json"] = _default(task)
+        found[f"src/tasks/{task}/task.py"] = (
+            f'"""The task `{task}` is in the package that wrote this checkout."""\n'
+        )
     for system in registry.SYSTEMS:
-        kind = registry.system_class(system)
-        found[f"src/systems/{system}/README.md"] = f"# {system}\n\n{kind.summary}\n"
+        found[f"src/systems/{system}/__init__.py"] = f'"""The system `{system}`."""\n'
+        found[f"src/systems/{system}/system.py"] = _constructor(system)
     return found
+
+
+def _constructor(name: str) -> str:
+    """A system's constructor in source, as whoever checks parameters without running anything reads it."""
+    kind = registry.system_class(name)
+    takes = "".join(f"        {key}={default!r},\n" for key, default in kind.parameters.items())
+    return (
+        f'"""The constructor of `{name}`, which is in the package that wrote this checkout."""\n\n'
+        f"from src.registry import register_system\n\n\n"
+        f'@register_system("{name}")\nclass {kind.__name__}:\n    """{kind.summary}"""\n\n'
+        f"    def __init__(\n        self,\n{takes}    ):\n        raise NotImplementedError\n"
+    )
 
 
 def _default(task: str) -> str:

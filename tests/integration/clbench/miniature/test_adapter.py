@@ -107,6 +107,13 @@ def test_what_a_question_cost_is_told_when_its_task_is_over(adapter):
     assert ends == [turn["observation"]["instance_complete"] for turn in trace["interactions"]]
 
 
+def test_the_runbooks_recipe_needs_no_image(adapter):
+    """`docker` alone, with the adapter's own image that nobody has: the process is the engine."""
+    adapter.play(BANDS, params={"docker": True, "loop": "live", "final_answer_delivery": True})
+    assert adapter.folder.name.startswith("obo_dockerclbench_")
+    assert "booted as a process of this machine" in adapter.bridge[0]
+
+
 @pytest.mark.slow
 def test_each_instance_of_a_baseline_has_a_fresh_engine(adapter):
     adapter.miniature.environment["OUROBOROS_BENCH_SKIP_BASELINE"] = "0"

@@ -82,7 +82,12 @@ class Ouroboros(System):
             "dead_workers": self._struck("partial_mount", first) is not None,
         }
         engine = EngineProcess(root, self.params, told)
-        say(f"engine {engine.name} booted, runroot {root.path.name}, health {json.dumps(engine.health)}")
+        kind = (
+            f"container of {self.params['docker_image']}" if engine.container else "process of this machine"
+        )
+        say(
+            f"engine {engine.name} booted as a {kind}, runroot {root.path.name}, health {json.dumps(engine.health)}"
+        )
         if engine.health["workers_alive"] == 0:
             engine.stop()
             raise RuntimeError(
