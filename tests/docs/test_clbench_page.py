@@ -6,13 +6,19 @@ import re
 import pytest
 
 from pytest_evalharness.clbench import trust
+from pytest_evalharness.clbench.campaign import capacity
+from pytest_evalharness.clbench.campaign.loss_classes import CLOSURES
+from pytest_evalharness.clbench.campaign.retries import Rule
 from pytest_evalharness.clbench.campaign.watch import AlarmKind
-from pytest_evalharness.clbench.domains import ALL
+from pytest_evalharness.clbench.domains import ALL, Family
+from pytest_evalharness.clbench.miniature.faults import KNOWN
+from pytest_evalharness.clbench.miniature.registry import SYSTEMS
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale
 from pytest_evalharness.cli import build_parser, main
 
 PAGE = "docs/reference/clbench.md"
+SIX = [one.task for one in ALL if one.family is Family.OFFICIAL]
 
 
 def test_every_option_is_described(pages, capsys):
@@ -76,3 +82,35 @@ def test_every_scale_is_listed(pages):
 def test_every_check_is_listed(pages, tmp_path):
     checks = trust.checks(PublishedRun("none", tmp_path, None, None, {}, frozenset()))
     assert [row[0] for row in pages[PAGE].table("check")] == [one.name for one in checks]
+
+
+def test_every_fault_and_system_of_the_miniature_is_listed(pages):
+    assert pages[PAGE].table("fault") == [[f"`{name}`", words] for name, words in KNOWN.items()]
+    assert [row[0] for row in pages[PAGE].table("its system")] == [f"`{name}`" for name in sorted(SYSTEMS)]
+
+
+def test_every_class_of_loss_is_told_with_its_signature_and_its_closure(pages):
+    rows = pages[PAGE].table("loss class")
+    assert rows == [[str(kind), one.signature, one.closure] for kind, one in CLOSURES.items()]
+
+
+def test_every_option_of_the_losses_and_every_rule_of_retries_is_described(pages, capsys):
+    told = {
+        name for row in pages[PAGE].table("losses option") for name in re.findall(r"`(--[a-z-]+)", row[0])
+    }
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["clbench", "losses", "--help"])
+    assert set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out)) - {"--help"} == told
+    assert [row[0] for row in pages[PAGE].table("rule of retries")] == list(Rule)
+
+
+def test_the_table_of_capacity_is_computed(pages):
+    rows = pages[PAGE].table("tasks at once x slots")
+    assert len(rows) == 3
+    for at_once, workers, engines, taken, machine in rows:
+        tasks, slots = map(int, at_once.split(" x "))
+        load = capacity.load_of(SIX, 5, task_parallelism=tasks, per_task=slots, workers=int(workers))
+        assert capacity.most_containers(load).engines == int(engines)
+        memory = int(engines) * capacity.engine_memory(int(workers)) / 1e9
+        assert float(taken.removesuffix(" GB")) == pytest.approx(memory, abs=0.051)
+        assert float(machine.removesuffix(" GB")) == pytest.approx(memory / capacity.SHARE, abs=0.051)
