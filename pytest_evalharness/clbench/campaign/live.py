@@ -161,9 +161,9 @@ def checkout_of(run_folder: Path) -> Path | None:
     """The checkout that a run's folder lies in; None where it lies in none, as a published run's."""
     folder = run_folder.resolve()
     for parent in folder.parents:
-        marks = (parent / "src" / "tasks", parent / _PROGRAM, parent / _RUNS)
-        known = any(one.exists() and (one != marks[-1] or folder.is_relative_to(one)) for one in marks)
-        if known and (parent / "results").is_dir():
+        if (parent / "src" / "tasks").is_dir() or (parent / _PROGRAM).is_file():
+            return parent
+        if (parent / "results").is_dir() and folder.is_relative_to(parent / _RUNS):
             return parent
     return None
 

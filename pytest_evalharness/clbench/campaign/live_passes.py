@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from pytest_evalharness.clbench.artifact import Pass, TaskArtifact, Unreadable, artifact_of, decoded, plain
-from pytest_evalharness.clbench.campaign.live_shapes import LiveExecution, LiveTrace, Turn
+from pytest_evalharness.clbench.campaign.live_shapes import LiveExecution, LiveTrace, Turn, counted
 from pytest_evalharness.clbench.campaign.snapshot import LivePass, PassState, sound, unique
 from pytest_evalharness.clbench.poisoning import passes
 from pytest_evalharness.clbench.shapes import Outcome, Usage
@@ -32,19 +32,24 @@ def live_pass(raw: bytes) -> LivePass:
         "",
         None,
         status=told.status or "running",
-        expected=(params.expected if params else None) or execution.instances_total or None,
+        expected=(params.expected if params else None) or counted(execution.instances_total),
         outcomes=outcomes,
         interactions=max(len(turns), execution.total_interactions or 0),
         open_turns=len(open_turns),
         open_instance=next((one.query.instance_id for one in reversed(open_turns) if one.query), None),
         open_forfeits=sum(one.response is not None and one.response.forfeited for one in open_turns),
         forfeited=frozenset(_forfeited(turns)) | {one.instance_id for one in outcomes if one.forfeited},
-        blocked=execution.instances_blocked or 0,
+        blocked=counted(execution.instances_blocked) or 0,
         cost=usage.cost_usd,
         unpriced=usage.pricing_complete is False or bool(usage.unpriced_call_count),
-        seconds=execution.wall_duration_seconds if (execution.wall_duration_seconds or 0.0) > 0.0 else None,
+        seconds=_lasted(execution.wall_duration_seconds),
         started=execution.start_time,
     )
+
+
+def _lasted(told: float | None) -> float | None:
+    """Seconds, unless a clock that was set meanwhile tells what cannot be."""
+    return told if told and sound(told, least=0.0) else None
 
 
 def published_passes(task: str, raw: bytes) -> tuple[LivePass, ...]:

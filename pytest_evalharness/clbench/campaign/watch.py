@@ -70,7 +70,8 @@ class Limits:
         streak: so many poisoned instances in a row.
         budget: dollars that an engine may spend on one rollout of each domain; None where it is not known.
         budget_share: a rollout that has spent so much of it, and is not through, is as good as cut.
-        priced: whether calls cost anything; None tells it from the snapshot.
+        priced: whether calls cost anything; None tells it from the snapshot, and from there being a budget: a key that never
+            worked has cost nothing.
     """
 
     stall_seconds: float = 2_700.0
@@ -132,7 +133,8 @@ def watch(
     limits = limits or Limits()
     known = before.seen if before else {}
     seen = {one.key: _seen(snapshot, one, known.get(one.key)) for one in snapshot.passes()}
-    priced = snapshot.priced if limits.priced is None else limits.priced
+    paid = snapshot.priced or limits.budget is not None
+    priced = paid if limits.priced is None else limits.priced
     alarms: list[Alarm] = []
     for task in snapshot.tasks:
         alarms += _poisoned(task, limits, priced=priced)

@@ -127,6 +127,15 @@ def test_a_pass_that_was_begun_anew_is_another_one(campaign, made):
     assert (passes(reader.read())[0].done, passes(reader.read())[0].group) == (0, "later")
 
 
+def test_numbers_that_tell_nothing_are_none(campaign, made):
+    campaign.task(SALES, expected=None)
+    for lasted in (-5.0, 0.0, 1e300):
+        campaign.write(SALES, 0, [made.outcome(0)], seconds=lasted)
+        assert passes(campaign.reader().read())[0].seconds is None
+    campaign.write(SALES, None, [made.outcome(0)], execution={"instances_total": -4, "instances_blocked": -1})
+    assert passes(campaign.reader().read())[None].expected == 12, "that of the schedule"
+
+
 @pytest.mark.parametrize("bad", [{"reward": 1e300}, {"cost_usd": -1.0}, {"reward": "much"}])
 def test_numbers_that_no_run_earns_are_damage(campaign, made, bad):
     campaign.task(SALES)
@@ -198,3 +207,8 @@ def test_a_run_belongs_to_the_checkout_around_it(campaign, tmp_path):
     assert checkout_of(campaign.folder) == campaign.root.resolve()
     (tmp_path / "published").mkdir()
     assert checkout_of(tmp_path / "published") is None
+    (tmp_path / "fresh" / "src" / "tasks").mkdir(parents=True)
+    (tmp_path / "fresh" / "elsewhere" / "mine").mkdir(parents=True)
+    assert checkout_of(tmp_path / "fresh" / "elsewhere" / "mine") == (tmp_path / "fresh").resolve(), (
+        "before its first result"
+    )
