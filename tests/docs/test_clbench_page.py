@@ -53,7 +53,10 @@ def test_every_option_and_check_of_the_preflight_is_described(pages, capsys, tmp
     main(["clbench", "preflight", *words])
     checks = {one["name"] for one in json.loads(capsys.readouterr().out)["checks"]} - {"key"}
     listed = {name for row in pages[PAGE].table("before the start") for name in row[0].split(", ")}
-    assert checks | {"memory", "images", "bridge", "key limit", "account balance", "spendable"} == listed
+    assert (
+        checks | {"engine", "memory", "images", "bridge", "key limit", "account balance", "spendable"}
+        == listed
+    )
 
 
 def test_every_option_and_alarm_of_the_status_is_described(pages, capsys):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +20,7 @@ from pytest_evalharness.clbench.campaign.costs import Estimate, budget_check, co
 from pytest_evalharness.clbench.campaign.parameters import resolved
 from pytest_evalharness.clbench.campaign.plan import Campaign, PlanKind
 from pytest_evalharness.clbench.campaign.preflight_dry_run import dry_runs, parameter_check, run_check
+from pytest_evalharness.clbench.campaign.preflight_engine import engine_check, repository_of
 from pytest_evalharness.clbench.campaign.preflight_keys import OPENROUTER, key_checks_of
 from pytest_evalharness.clbench.campaign.preflight_orders import order_check, orders_of
 from pytest_evalharness.clbench.checking import Check, State
@@ -119,6 +120,10 @@ def preflight(campaign: Campaign, around: Surroundings) -> Preflight:
     applied = _applied(answers)
     images = of_machine.found_images(of_machine.images_of(campaign, applied), around.clock, environment)
     campaign = of_machine.with_images(campaign, images)
+    engine = repository_of(campaign, environment, around.clock) if of_machine.runs_engines(campaign) else None
+    if engine is not None and engine.revision:
+        # What is cloned is as much a part of what is measured as an image.
+        campaign = replace(campaign, images={**campaign.images, f"engine at {engine.path}": engine.revision})
     estimate = estimate_of(campaign, around.like)
     checks = [
         *_checkout_checks(campaign, answers, around, environment),
@@ -135,6 +140,8 @@ def preflight(campaign: Campaign, around: Surroundings) -> Preflight:
         rng=around.rng,
         url=around.key_url,
     )
+    if engine is not None:
+        checks.append(engine_check(engine))
     around.on_step("the machine: memory, disk, images, bridge")
     checks += of_machine.machine_checks(
         campaign, applied, images, clock=around.clock, environment=environment
@@ -175,7 +182,7 @@ def _recorded(
     fingerprint = sha256(canonical_json(identity).encode("utf-8", "backslashreplace")).hexdigest()[:16]
     record = around.home / "clbench" / "campaigns" / campaign.slug / FILE
     count = len(identity["environment"])
-    seen = f"{fingerprint}: {count} variables, {len(campaign.images)} images, the revision and the arguments, in {record}"
+    seen = f"{fingerprint}: {count} variables, {len(campaign.images)} images and engines, the revision and the arguments, in {record}"
     checks.append(
         Check("fingerprint", State.OK, seen, "what must not change before a resume is written down")
     )

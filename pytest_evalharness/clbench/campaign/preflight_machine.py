@@ -82,9 +82,9 @@ def found_images(
 
 
 def with_images(campaign: Campaign, found: Mapping[str, LocalImage | ImageUnavailable]) -> Campaign:
-    """The campaign with the ids of the images that it will use."""
+    """The campaign with the ids of the images that it will use, beside those that it has."""
     ids = {name: one.id for name, one in found.items() if isinstance(one, LocalImage)}
-    return replace(campaign, images=ids)
+    return replace(campaign, images={**campaign.images, **ids})
 
 
 def load(campaign: Campaign, applied: Mapping[str, Any]) -> Load:

@@ -19,6 +19,8 @@ EFFORTS = ("TASK", "EVOLUTION", "REVIEW", "SCOPE_REVIEW", "DEEP_SELF_REVIEW", "C
 """Task types of the engine. Its defaults drift between releases, so every one of them is pinned."""
 PREFIXES = ("OUROBOROS_", "CLBENCH_")
 """Variables that change a result and that the benchmark itself neither records nor compares."""
+PLACES = frozenset({"OUROBOROS_BENCH_CLONE", "OUROBOROS_BENCH_RUNS_ROOT", "CLBENCH_SHIM_BIND"})
+"""Variables that say where something is, which differs from machine to machine and is no deviation."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,8 @@ def applied(recipe: Recipe, params: Mapping[str, Any], inherited: Mapping[str, s
 
 def _differences(recipe: Mapping[str, Any], mine: Mapping[str, Any]) -> Iterator[str]:
     for name, value in sorted(mine.items()):
+        if name in PLACES:
+            continue
         shown = "set to a secret" if is_secret(name, str(value)) else printable(repr(value), 80)
         if name not in recipe:
             yield f"{printable(name)} is {shown}; the recipe leaves it alone"

@@ -180,6 +180,7 @@ def test_every_deviation_from_the_recipe_is_told_and_comes_before_it(root, tmp_p
     inherited = {
         "OUROBOROS_TOTAL_BUDGET": "60",
         "CLBENCH_SHIM_BIND": "172.17.0.1",
+        "CLBENCH_SCOPE_CREDENTIALS": "1",
         "OUROBOROS_API_KEY": "s3cret",
     }
     mine = campaign_of(
@@ -194,7 +195,7 @@ def test_every_deviation_from_the_recipe_is_told_and_comes_before_it(root, tmp_p
     assert mine.environment["OUROBOROS_TOTAL_BUDGET"] == "60"
     assert json.loads(mine.system_args[3])["max_workers"] == 10
     assert sorted(mine.deviations) == [
-        "CLBENCH_SHIM_BIND is '172.17.0.1'; the recipe leaves it alone",
+        "CLBENCH_SCOPE_CREDENTIALS is '1'; the recipe leaves it alone",
         "OUROBOROS_API_KEY is set to a secret; the recipe leaves it alone",
         "OUROBOROS_TOTAL_BUDGET is '60'; the recipe has '200'",
         "max_workers is 10; the recipe has 3",

@@ -24,6 +24,7 @@ from pytest_evalharness.clbench.campaign.parameters import (
 )
 from pytest_evalharness.clbench.campaign.plan import PlanKind, campaign_of
 from pytest_evalharness.clbench.campaign.preflight import Answered, Surroundings, preflight
+from pytest_evalharness.clbench.campaign.preflight_engine import engine_check, repository_of
 from pytest_evalharness.clbench.campaign.preflight_keys import key_checks_of
 from pytest_evalharness.clbench.campaign.preflight_orders import Orders, order_check, orders_of, read
 from pytest_evalharness.clbench.campaign.preflight_words import lines, plan_lines
@@ -75,6 +76,14 @@ def provider():
         server.shutdown()
 
 
+def committed(folder):
+    """Makes a folder a git repository with everything in it."""
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for words in (("init", "-q"), ("add", "."), (*identity, "commit", "-qm", "first")):
+        subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
 def look(campaign, home, **more):
     around = Surroundings(
         home, SystemClock(), random.Random(1), NO_ENGINE | more.pop("inherited", {}), **more
@@ -84,7 +93,14 @@ def look(campaign, home, **more):
 
 
 def test_the_whole_of_a_seed(planned, tmp_path, provider):
-    found, checks = look(planned(), tmp_path, inherited={"OPENROUTER_API_KEY": KEY}, key_url=provider.url)
+    engine = tmp_path / "engine"
+    engine.mkdir()
+    (engine / "server.py").touch()
+    inherited = {"OPENROUTER_API_KEY": KEY, "OUROBOROS_BENCH_CLONE": str(committed(engine))}
+    found, checks = look(planned(), tmp_path, inherited=inherited, key_url=provider.url)
+    images = found.campaign.identity()["images"]
+    assert list(images) == [f"engine at {engine}"]
+    assert checks["engine"].seen == f"{engine} at {images[f'engine at {engine}'][:12]}"
     states = {name: one.state for name, one in checks.items()}
     assert states.pop("revision") is State.UNKNOWN  # it is no git clone
     assert states.pop("containers") is State.FAILED  # and no engine answers
@@ -353,9 +369,7 @@ def test_the_revision_has_to_be_known_to_score_right(planned, root):
         assert (check.state, "mixes scales" in check.seen) == (state, True)
     (root / "scripts/analyze_final_results.py").write_text("reads mean_reference_kl\n")
     assert preflight_checkout.revision_check(planned(), clock).state is State.UNKNOWN
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    for words in (("init", "-q"), ("add", "."), (*identity, "commit", "-qm", "first")):
-        subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
+    committed(root)
     assert preflight_checkout.revision_check(planned(), clock).state is State.OK
     (root / "src/new.py").touch()
     assert preflight_checkout.revision_check(planned(), clock).state is State.INCOMPLETE
@@ -415,6 +429,23 @@ def test_a_run_without_a_baseline_or_a_task_has_no_rank(planned, root):
         "@register_system('human')\nclass A:\n    supports_baseline: bool = False\n"
     )
     assert "no stateless baseline" in preflight_checkout.coverage_check(planned(system="human")).seen
+
+
+def test_clones_of_the_engine_hold_what_is_committed(planned, tmp_path):
+    def seen(**environment):
+        return engine_check(repository_of(planned(), environment, SystemClock()))
+
+    engine = tmp_path / "engine"
+    engine.mkdir()
+    assert seen().state is State.UNKNOWN
+    assert seen(OUROBOROS_BENCH_CLONE=str(engine)).state is State.FAILED
+    assert seen(OUROBOROS_BENCH_CLONE=str(tmp_path / "absent")).state is State.FAILED
+    (engine / "server.py").touch()
+    committed(engine)
+    assert seen(OUROBOROS_BENCH_CLONE=str(engine)).state is State.OK
+    (engine / "server.py").write_text("the edit that is to be measured")
+    edited = seen(OUROBOROS_BENCH_CLONE=str(engine))
+    assert (edited.state, "server.py): clones will not have that" in edited.seen) == (State.INCOMPLETE, True)
 
 
 def test_which_images_a_plan_needs(planned):
