@@ -125,6 +125,8 @@ class _Viewer:
         told = Supervision()
         if self._found.ledger is not None:
             told = supervision(self._found.ledger, self._found.name) or told
+            if told.orphaned and self._end_survivors():
+                told = supervision(self._found.ledger, self._found.name) or told
         snapshot = self._reader.read()
         limits = Limits(budget=self._budget or told.budget)
         self._watched = watch(snapshot, self._watched, limits, paused=told.paused)
@@ -137,10 +139,10 @@ class _Viewer:
             embedded=Family.EMBEDDED in families(one.task for one in snapshot.tasks),
         )
 
-    def _end_survivors(self) -> None:
-        """Nobody watches what a dead supervisor has left: whoever finds it ends it."""
+    def _end_survivors(self) -> bool:
+        """Nobody watches what a dead supervisor has left: whoever finds it ends it. False if that cannot be done here."""
         from pytest_evalharness.clbench.campaign.survivors import settle
-        from pytest_evalharness.errors import SurvivorsRemain
+        from pytest_evalharness.errors import JournalUnavailable, SurvivorsRemain
 
         assert self._found.ledger is not None
         try:
@@ -150,8 +152,10 @@ class _Viewer:
                 clock=self._clock,
                 say=lambda text: print(text, file=sys.stderr),
             )
-        except SurvivorsRemain as problem:
+        except (JournalUnavailable, SurvivorsRemain) as problem:
             print(problem, file=sys.stderr)
+            return False
+        return True
 
     def over(self, standing: Standing) -> bool:
         """Whether nothing more will come of it."""

@@ -184,6 +184,5 @@ def end(
 def _tell(some: Sequence[Process], number: signal.Signals) -> None:
     for one in some:
         send(one, number)
-    for one in some:  # the signal waits until they go on; a stopped one would never hear of it
-        if one.stopped:
-            send(one, signal.SIGCONT)
+    for one in some:  # the signal waits until they go on: one that stands still, or is about to, would never hear of it
+        send(one, signal.SIGCONT)

@@ -292,12 +292,12 @@ def test_a_campaign_of_the_ledger_is_known_by_its_folder_too_and_before_it_has_o
     assert capsys.readouterr().out == "mine: not begun, nothing is written yet\n  ledger: running\n"
 
 
-def test_a_supervisor_that_died_is_told_and_ends_the_following(known, capsys):
+def test_a_campaign_whose_supervisor_died_is_lost_and_ends_the_following(known, capsys):
     home, supervisor = known
     with supervisor():
         pass
     assert main(["clbench", "status", "my name", "--home", str(home), "--follow"]) == 1
-    assert "  ledger: running, but its supervisor has died\n" in capsys.readouterr().out
+    assert "  ledger: lost\n" in capsys.readouterr().out
 
 
 def test_a_campaign_that_was_ended_is_over_whatever_its_manifest_says(known, capsys):

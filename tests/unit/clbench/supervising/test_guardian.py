@@ -1,0 +1,72 @@
+"""The process that ends a campaign when its supervisor dies: what it does, and what it leaves alone."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from pytest_evalharness.clbench.campaign.guardian import Guardian, Post
+from pytest_evalharness.clbench.campaign.process_table import TOKEN, process
+from pytest_evalharness.clbench.campaign.processes import Fingerprint, Graces
+
+FAST = Graces(2.0, 1.0, 1.0)
+
+
+@pytest.fixture
+def mine():
+    one = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)"], env={**os.environ, TOKEN: "evh-guarded"}
+    )
+    yield one
+    one.kill()
+    one.wait()
+
+
+def guarded(tmp_path):
+    return Guardian.of(tmp_path / "home", "mine", "evh-guarded", FAST)
+
+
+def test_one_that_is_dismissed_ends_nothing(tmp_path, mine):
+    one = guarded(tmp_path)
+    assert one.alive
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a terminal that is closed ends it not
+        os.kill(one.pid, number)
+    assert one.alive
+    one.dismiss()
+    one.dismiss()
+    assert not one.alive
+    assert mine.poll() is None
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_pipe_that_breaks_ends_whatever_carries_the_token(tmp_path, mine):
+    one = guarded(tmp_path)
+    one.abandon()
+    assert mine.wait(20) in {-signal.SIGINT, 1}
+    one._process.wait(20)
+
+
+def test_a_post_is_filled_again_and_left_only_when_nothing_is_there_to_guard(tmp_path, mine):
+    mark = Fingerprint(frozenset({"evh-guarded"}))
+    with Post(lambda: guarded(tmp_path), lambda: bool(mark.find())) as post:
+        first = post.pid
+        os.kill(first, signal.SIGKILL)
+        while process(first):
+            pass
+        assert not post.held
+        post.fill()
+        assert post.held
+        assert post.pid != first
+        last = post._guardian
+    assert mine.wait(20) in {-signal.SIGINT, 1}, (
+        "something was left when the post was: its guardian did its work"
+    )
+    last._process.wait(20)
+
+
+def test_a_guardian_that_cannot_begin_is_an_error_and_no_false_safety(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    with pytest.raises(OSError, match=r"did not start|Broken pipe"):
+        guarded(tmp_path)
