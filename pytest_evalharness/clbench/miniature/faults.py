@@ -33,7 +33,7 @@ KNOWN: dict[str, str] = {
     "same_order": "the task never hears of the rollout's index",
     "sandbox": "the workspace of the shop has expired",
     "outage": "the host's network is gone, for so many seconds from its first look (value) or until the fault is gone",
-    "oom": "the engine's worker dies by signal 9; the third within a minute turns its pool off",
+    "oom": "the worker of so many of a question's tasks dies by signal 9 (value, 1); the third within a minute turns the pool off",
     "key_limit": "the engine's calls are refused with 402, as with a key that has the word `spent` in it",
     "transport_death": "so many attempts of a call die after they were sent (value, 3; more break the engine's own rule)",
     "blip": "so many attempts of a call fail at the provider (value, 1)",

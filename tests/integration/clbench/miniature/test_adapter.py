@@ -68,7 +68,12 @@ class Adapter:
         return sorted(found, key=lambda one: int(one["task_id"].split("-")[2]))
 
     def rows(self, kind, log="events.jsonl"):
-        lines = (self.folder / "data" / "logs" / log).read_text().splitlines()
+        """Of the engine's log, none where it has not begun one."""
+        lines = [
+            line
+            for path in self.runs_root.glob(f"*/data/logs/{log}")
+            for line in path.read_text().splitlines()
+        ]
         return [row for row in map(json.loads, lines) if row["type"] == kind]
 
 
@@ -144,7 +149,7 @@ def test_an_outage_pauses_the_clock_of_a_question_that_is_under_way(adapter):
 
     wait_until(lambda: turns() and not turns()[-1]["observation"]["instance_complete"])
     adapter.miniature.set_faults("outage=mini_ledger_lookup")
-    wait_until(lambda: adapter.runs_root.exists() and adapter.rows("network_wait"))
+    wait_until(lambda: adapter.rows("network_wait"))
     time.sleep(0.2)
     adapter.miniature.set_faults()
     _, said = process.communicate(timeout=60)
@@ -182,7 +187,8 @@ def test_a_worker_out_of_memory_is_seen_in_the_record_only(adapter):
     told = [line for line in adapter.bridge if "terminal (failed) without a protocol action" in line]
     assert len(told) == 1
     assert "signal" not in told[0]
-    assert adapter.rewards(LEDGER)[2] == 0.0
+    assert len(adapter.records()) == 13, "the question's next turn had a task of its own"
+    assert adapter.rewards(LEDGER)[2] > 0.0
 
 
 @pytest.mark.slow
@@ -205,7 +211,7 @@ def test_an_exchanged_key_holds_from_the_next_task_on(adapter):
     adapter.miniature.environment["OPENROUTER_API_KEY"] = "sk-or-v1-spent"
     adapter.miniature.set_faults("stall=mini_band_scan:0:3")
     process = adapter.miniature.start(*adapter.words(BANDS))
-    wait_until(lambda: adapter.runs_root.exists() and len(adapter.rows("llm_api_error")) == 3)
+    wait_until(lambda: len(adapter.rows("llm_api_error")) == 3)
     settings = adapter.folder / "data" / "settings.json"
     told = json.loads(settings.read_text()) | {"OPENROUTER_API_KEY": "sk-or-v1-fresh"}
     beside = settings.with_suffix(".new")
@@ -304,9 +310,7 @@ def test_an_engine_outlives_a_run_that_is_killed_but_not_for_ever(adapter):
     """As a container would; the miniature's own are merciful to the machine they are tested on."""
     adapter.miniature.set_faults("stall=mini_band_scan:0:2")
     process = adapter.miniature.start(*adapter.words(BANDS))
-    wait_until(
-        lambda: adapter.runs_root.exists() and list(adapter.runs_root.glob("*/data/task_results/*-2.json"))
-    )
+    wait_until(lambda: list(adapter.runs_root.glob("*/data/task_results/*-2.json")))
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=30)
     name = (adapter.folder / "data" / "logs" / "server.log").read_text().split()

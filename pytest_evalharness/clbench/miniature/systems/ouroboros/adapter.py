@@ -26,7 +26,7 @@ FORFEIT_AFTER = 3
 _STEP = 0.05
 """Seconds between two looks at a network that is gone; the real bridge takes 30."""
 _TO_ENGINE = ("oom", "key_limit", "transport_death", "blip", "prose", "late_error", "no_shim")
-_VALUES = {"transport_death": 3.0, "blip": 1.0}
+_VALUES = {"transport_death": 3.0, "blip": 1.0, "oom": 1.0}
 
 
 def say(text: str) -> None:
@@ -54,8 +54,8 @@ class Ouroboros(System):
         self.faults = Faults(place.root)
         self.seed = f"{place.task}:{place.run_index}:{place.instance}"
         self.question = ""
-        self.count = self.empty = 0
-        self.abandoned = ""
+        self.count = self.empty = self.tasks = 0
+        self.abandoned = False
         self.task_id = ""
         self.down_since: float | None = None
         self.engine = None if params.get("engine") == "llm" else self._boot()
@@ -96,25 +96,27 @@ class Ouroboros(System):
         return engine
 
     def respond(self, query: Query) -> Response:
-        """Put a turn to the engine; an empty action where it gives none."""
+        """Put a turn to the engine; an empty action where it gives none, and a task of its own for the question's next turn then."""
         if self.engine is None:
             return Response(self.player.act(query), {}, (self._call(0.01, 1),))
         position = query.instance_index if self.place.instance is None else self.place.instance
         if query.instance_id != self.question:
-            self.question, self.empty, self.abandoned = query.instance_id, 0, ""
-            if not self._hold(position, ""):
-                return self._fallback(query, "host network is still down")
-            self._submit(query.instance_index)
-        elif self.abandoned:
-            return self._fallback(query, self.abandoned)
-        elif not self._hold(position, self.task_id):
+            self.question, self.empty, self.tasks = query.instance_id, 0, 0
+        begun = self.tasks > 0 and not self.abandoned
+        if not self._hold(position, self.task_id if begun else ""):
             return self._fallback(query, "host network is still down")
+        if not begun:
+            self._submit(query.instance_index)
         struck = {name: value for name in _TO_ENGINE if (value := self._struck(name, position)) is not None}
+        if self.tasks > struck.get("oom", 0.0):
+            struck.pop("oom", None)
         message = {"command": "turn", "task_id": self.task_id, "query": asdict(query), "faults": struck}
         return self._answer(query, position, self.engine.ask(message))
 
     def _submit(self, index: int) -> None:
         self.count += 1
+        self.tasks += 1
+        self.abandoned = False
         self.task_id = f"t-{self.engine.name.rpartition('-')[2] if self.engine else 0}-{self.count}"
         say(f"submitted live task {self.task_id} (scope={self.params.get('conversation')}, q_index={index})")
 
@@ -194,7 +196,7 @@ class Ouroboros(System):
 
     def _fallback(self, query: Query, reason: str) -> Response:
         self.empty += 1
-        self.abandoned = reason
+        self.abandoned = True
         said: dict[str, Any] = {"fallback_reason": reason}
         if self.empty >= FORFEIT_AFTER:
             said |= {"latency_timeout": True, "forfeit_reason": "engine_unresponsive"}
