@@ -104,6 +104,7 @@ class ComparePlan:
         reference: the run whose baselines normalise; None for the baseline's own.
         scale: of cohort studies.
         tasks: ids; empty for all that both have.
+        aa: whether both are one system by design.
     """
 
     candidate: str
@@ -112,6 +113,7 @@ class ComparePlan:
     reference: str | None = None
     scale: Scale = Scale.BITS
     tasks: tuple[str, ...] = ()
+    aa: bool = False
 
 
 def run_plan(words: Mapping[str, Any]) -> RunPlan:
@@ -174,6 +176,7 @@ def compare_plan(words: Mapping[str, Any]) -> ComparePlan:
         _text(words, "reference"),
         scale_of(words.get("scale")),
         tasks_of(words.get("tasks")),
+        bool(words.get("aa")),
     )
 
 

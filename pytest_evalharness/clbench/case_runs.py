@@ -10,6 +10,7 @@ from typing import Any
 from pytest_evalharness.base.text import redact
 from pytest_evalharness.clbench import cases
 from pytest_evalharness.clbench.campaign.checkout import EMBEDDED
+from pytest_evalharness.clbench.campaign.plan import differences
 from pytest_evalharness.clbench.campaign.retries import limits_of, retries, retry_checks
 from pytest_evalharness.clbench.campaign.runroots import read_runroot, runroot_folders
 from pytest_evalharness.clbench.case_campaigns import Making, campaign_made, campaign_planned, smoke_made
@@ -24,6 +25,8 @@ from pytest_evalharness.clbench.looked import LookedCheck, LookedRun, LookedScor
 from pytest_evalharness.clbench.poisoning import auto_resolved, flags
 from pytest_evalharness.clbench.run_folder import PublishedRun, read_run
 from pytest_evalharness.clbench.scoring import score_run
+from pytest_evalharness.verdict.checks import Check as VerdictCheck
+from pytest_evalharness.verdict.checks import CheckState
 
 
 class CaseRuns:
@@ -178,8 +181,21 @@ class CaseRuns:
                 reference=reference,
                 scale=plan.scale,
                 tasks=plan.tasks,
+                beside=self._campaigns(plan),
+                aa=plan.aa,
             )
         )
+
+    def _campaigns(self, plan: ComparePlan) -> list[VerdictCheck]:
+        """In what the campaigns behind two runs differ, where the journal knows both: the edit, and whatever else."""
+        campaigns = self._how.ledger().campaigns
+        records = [campaigns.find(told) for told in (plan.candidate, plan.baseline)]
+        theirs, ours = (None if one is None else one.identity for one in reversed(records))
+        if ours is None or theirs is None:
+            return []
+        apart = differences(theirs, ours)
+        state = CheckState.NOTED if apart else CheckState.OK
+        return [VerdictCheck("campaigns", state, "; ".join(apart) or "typed and set up alike")]
 
     def _campaign(self, name: str) -> Path | None:
         """The folder of a campaign that the journal knows."""

@@ -95,7 +95,8 @@ class ComparedRuns:
 
     def _refusal(self, verdicts: Sequence[Verdict | str]) -> EvalHarnessError | None:
         told = self.comparison
-        decision = decision_for(verdicts, told.verdict, told.decision)
+        asked = decision_for(verdicts, told.verdict, told.decision)
+        decision = told.decision if told.aa else asked  # an A/A run is held to its own expectation only
         if decision is Decision.MET:
             return None
         what = "\n".join([self.headline, *self.lines()])

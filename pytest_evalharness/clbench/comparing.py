@@ -46,7 +46,7 @@ _MISSING = 0.10
 """The share of an arm's rollouts that may be lost, as of episodes in the other comparisons."""
 _FEWEST_OF_A_TASK = 2
 _NOTHING = "nothing was compared"
-_ELSEWHERE = frozenset({"schedule", "coverage", "campaign", "baselines"})
+_ELSEWHERE = frozenset({"schedule", "coverage", "baselines"})
 """Checks of a submission: a comparison asks for the same instances in both arms, whichever they are."""
 _STATES = {
     State.OK: CheckState.OK,
@@ -128,6 +128,7 @@ class RunComparison:
         detectable: the smallest true difference that such runs find with 80 % power; None where nothing tells the spread.
         needed: rollouts a task with which `target_lift` is found with 80 % power; likewise.
         embedded: whether the runs are of the embedded miniature.
+        aa: whether both are one system by design.
     """
 
     declaration: Declaration
@@ -148,6 +149,7 @@ class RunComparison:
     detectable: float | None
     needed: int | None
     embedded: bool = False
+    aa: bool = False
 
     @property
     def rollouts(self) -> tuple[int, int]:
@@ -163,6 +165,8 @@ def compare(
     reference: PublishedRun | None = None,
     scale: Scale = Scale.BITS,
     tasks: Collection[str] = (),
+    beside: Collection[Check] = (),
+    aa: bool = False,
 ) -> RunComparison:
     """Compare two runs: trust first, then the effect, then the claim.
 
@@ -173,6 +177,8 @@ def compare(
         reference: the run whose stateless baselines normalise both arms; the baseline run if left out.
         scale: of cohort studies.
         tasks: those that are compared; all that both have if left out.
+        beside: what else was looked at, and is told with the checks of the runs.
+        aa: whether both are one system by design. A direction is then an alarm; no difference is what was to be expected.
 
     Raises:
         RunsIncomparable: there is no task of which both have a whole rollout, or one that was asked for is missing.
@@ -186,6 +192,8 @@ def compare(
     composites = Composites(told)
     standard = Standard.of(declaration)
     reading, notes, p_exact = _reading(composites, standard)
+    if aa and not broken and reading.verdict in {Verdict.BETTER, Verdict.WORSE}:
+        broken.append(Finding(Reason.AA_ALARM, f"the rollouts say {reading.verdict}"))
     verdict = Verdict.UNTRUSTWORTHY if broken else reading.verdict
     limits = rules.margins(composites, standard) if told and composites.fewest else None
     fewest = composites.fewest if composites.measurable else 0
@@ -201,9 +209,9 @@ def compare(
         told,
         only,
         verdict,
-        rules.decide(declaration, verdict, Separated.NONE, limits, fewest),
+        rules.decide(declaration, verdict, Separated.NONE, limits, fewest, aa=aa),
         tuple(broken) or notes,
-        tuple(looked),
+        (*looked, *beside),
         _means(told) if told and not broken else None,
         found,
         None if broken else p_exact,
@@ -211,6 +219,7 @@ def compare(
         detectable,
         needed,
         embedded=candidate.family is Family.EMBEDDED,
+        aa=aa,
     )
 
 

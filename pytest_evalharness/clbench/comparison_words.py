@@ -32,7 +32,9 @@ def headline(told: RunComparison) -> str:
     n_c, n_b = told.rollouts
     parts = [start, difference(told), _arms(told)]
     parts.append(f"{n_c} vs {n_b} rollouts of {len(told.tasks)} task{'s' if len(told.tasks) > 1 else ''}")
-    if told.declaration.claim is not Claim.BETTER:
+    if told.aa:
+        parts.append("as an A/A run should")
+    elif told.declaration.claim is not Claim.BETTER:
         parts.append(f"{claim_words(told)} {told.decision.words}")
     if any(one.name == "instances" and one.state is CheckState.OK for one in told.checks):
         parts.append("instances verified")
@@ -92,7 +94,13 @@ def _told(told: RunComparison) -> Iterator[tuple[str, str]]:
         "normalised by",
         f"the stateless baselines of {printable(told.normalised_by, _NAME)}; cohort rewards: {told.scale}",
     )
-    yield "claim", f"{claim_words(told)}: {told.decision.words}{_unseen(told)}"
+    if told.aa:
+        yield (
+            "claim",
+            f"an A/A run tells no difference: {told.decision.words} (the declared claim is not judged)",
+        )
+    else:
+        yield "claim", f"{claim_words(told)}: {told.decision.words}{_unseen(told)}"
     for reason in told.reasons:
         yield "note", printable(reason, _WIDE)
     yield "scope", SCOPE
@@ -164,7 +172,7 @@ def to_json(told: RunComparison) -> dict[str, Any]:
         "outcome": told.verdict.value,
         "verdict": told.verdict.value,
         "decision": told.decision.value,
-        "claim": claim_words(told),
+        "claim": "A/A" if told.aa else claim_words(told),
         "declaration": declared.to_json(),
         "metric": METRIC,
         "candidate": told.names[0],

@@ -84,7 +84,7 @@ def compare_plan_of(
             told[word] = settings[word]
     reference, overridden = _settled("reference", told, settings, nodeid)
     try:
-        return compare_plan(told | {"reference": reference}), overridden
+        return compare_plan(told | {"reference": reference, "aa": settings["aa"]}), overridden
     except ValueError as problem:
         raise wrong(nodeid, str(problem)) from None
 

@@ -172,6 +172,16 @@ def test_other_instances_are_another_question(made):
     assert [one.reason for one in found.reasons] == [Reason.INSTANCES]
 
 
+def test_one_system_against_itself_is_an_alarm_where_a_difference_is_told(made):
+    quiet = ComparedRuns(compare(BETTER, made("new", 0.4), made("old", 0.4), aa=True))
+    quiet.require("better")  # held to its own expectation only
+    assert "as an A/A run should" in quiet.headline
+    loud = compare(BETTER, made("new2", 0.6), made("old2", 0.4), aa=True)
+    assert ([one.reason for one in loud.reasons], loud.found) == ([Reason.AA_ALARM], None)
+    with pytest.raises(Untrustworthy):
+        ComparedRuns(loud).require()
+
+
 def test_a_run_is_not_compared_with_itself(made):
     one = made("new", 0.6)
     assert [found.reason for found in compare(BETTER, one, one).reasons] == [Reason.SAME_BUILD]
