@@ -16,7 +16,7 @@ from pytest_evalharness.cli import main, runs
 from pytest_evalharness.errors import ConditionNotMet, Inconclusive, Untrustworthy, UsageError
 from pytest_evalharness.league import layouts
 from pytest_evalharness.league.seats import layout
-from pytest_evalharness.plugin import episodes, fixtures, marks
+from pytest_evalharness.plugin import clbench, episodes, fixtures, marks
 from pytest_evalharness.report.junit import properties, suite_properties
 from pytest_evalharness.report.model import EXIT_WORDS
 from pytest_evalharness.settings import BY_KEY
@@ -78,6 +78,12 @@ def test_every_keyword_of_a_pool_is_described(pages):
     assert {code(row[0]) for row in rows} == set(marks.KEYWORDS[marks.LEAGUE_POOL]) - set(marks._KEYWORDS)
 
 
+def test_every_keyword_of_runs_is_described(pages):
+    page = pages["docs/reference/marks.md"]
+    assert {code(row[0]) for row in page.table("keyword of a run")} == set(marks.KEYWORDS[marks.CLBENCH])
+    assert {code(row[0]) for row in page.table("keyword of two runs")} == set(marks.KEYWORDS[marks.CLBENCH_AB])
+
+
 def test_every_command_on_the_ledger_is_described(pages):
     rows = pages["docs/reference/files.md"].table("command")
     told = {
@@ -93,7 +99,7 @@ def test_every_fixture_is_described(pages):
     rows = pages["docs/reference/fixtures.md"].table("fixture")
     made = {
         name
-        for module in (fixtures, episodes)
+        for module in (fixtures, episodes, clbench)
         for name, it in vars(module).items()
         if type(it).__name__ == "FixtureFunctionDefinition"
     }
