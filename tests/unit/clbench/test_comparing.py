@@ -1,11 +1,17 @@
 """Two runs on the same instances: what is paired, what is told, and what cannot be believed."""
 
+import json
 import random
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
+from msgspec import structs
 
 from pytest_evalharness.clbench.compared import ComparedRuns
 from pytest_evalharness.clbench.comparing import METRIC, compare
+from pytest_evalharness.clbench.domains import Family
 from pytest_evalharness.clbench.pairing import Pairing
 from pytest_evalharness.clbench.run_folder import read_run
 from pytest_evalharness.errors import (
@@ -209,3 +215,67 @@ def test_tasks_of_one_run_only_are_named_and_a_task_that_was_asked_for_must_be_t
 def test_a_reference_without_that_task_normalises_nothing(made):
     with pytest.raises(ReferenceMissing, match="no stateless baseline of 8 instances"):
         compare(BETTER, made("new", 0.6), made("old", 0.4), reference=made("other", 0.3, tasks=(DB,)))
+
+
+# --------------------------------------------------------------- published
+
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "clbench" / "reference_sums.json").read_text())
+COHORT = "cohort_studies"
+
+
+def rebuilt(clbench_files, folder, name):
+    """A published run from its sums, each spread evenly over its instances, in an order that each seed has of its own."""
+    found = {}
+    for task in Family.OFFICIAL.tasks:
+        told = GOLDEN[f"{task}/consistent_bits" if task == COHORT else task][name]
+        size, passes = told["n_instances"], []
+        for k, total in enumerate([told["baseline_sum"], *told["rollout_sums"]]):
+            order = list(range(size))
+            if k > 1 and task != SALES:
+                random.Random(f"{task} {k}").shuffle(order)
+            kept = {"kl_unit": "bits", "mean_kl_divergence": 1.0, "mean_reference_kl": 1.0 + total / size}
+            more = {"metadata": kept} if task == COHORT else {}
+            passes.append([clbench_files.outcome(f"{task}:{at}", total / size, **more) for at in order])
+        found[task] = clbench_files.artifact(task, passes[0], passes[1:])
+    return read_run(clbench_files.publish(folder / name, found))
+
+
+def test_two_published_runs_differ_by_the_difference_of_their_published_composites(tmp_path, clbench_files):
+    sonnet, opus = (
+        rebuilt(clbench_files, tmp_path, name) for name in ("icl-claude-sonnet-4.6", "icl-claude-opus-4.7")
+    )
+    sums = {
+        task: GOLDEN[f"{task}/consistent_bits" if task == COHORT else task] for task in Family.OFFICIAL.tasks
+    }
+    reference = replace(opus, tasks={
+        task: replace(artifact, baseline=_summing(artifact.baseline, sums[task]["icl-gpt-5.4"]["baseline_sum"]))
+        for task, artifact in opus.tasks.items()
+    })  # fmt: skip
+    found = compare(BETTER, sonnet, opus, reference=reference)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.means == pytest.approx((0.1772, 0.1854), abs=6e-5)
+    assert found.found.difference == pytest.approx(0.1772 - 0.1854, abs=1.1e-4)
+    variance, weights = 0.0, []
+    for task, told in sums.items():
+        span = told["icl-gpt-5.4"]["reference_sum"] - told["icl-gpt-5.4"]["baseline_sum"]
+        ours, theirs = (np.array(told[run.name]["rollout_sums"]) / span for run in (sonnet, opus))
+        if task == SALES:
+            parts = [(arm.var(ddof=1) / 5, 4) for arm in (ours, theirs)]
+        else:
+            parts = [((ours - theirs).var(ddof=1) / 5, 4)]
+        variance += sum(part for part, _ in parts)
+        weights += parts
+    assert found.found.standard_error == pytest.approx(np.sqrt(variance) / 6, rel=1e-6)
+    assert found.found.df == pytest.approx(variance**2 / sum(part**2 / df for part, df in weights), rel=1e-6)
+
+
+def _summing(baseline, total):
+    """A baseline with another sum, spread evenly."""
+    size = len(baseline.outcomes)
+    told = []
+    for one in baseline.outcomes:
+        metadata = one.metadata
+        if metadata is not None and metadata.kl_unit:
+            metadata = structs.replace(metadata, mean_reference_kl=1.0 + total / size)
+        told.append(structs.replace(one, reward=total / size, metadata=metadata))
+    return replace(baseline, outcomes=tuple(told))
