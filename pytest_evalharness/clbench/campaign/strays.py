@@ -53,13 +53,13 @@ def strays(folder: EndedFolder, *, tokens: frozenset[str] = frozenset(), proc: P
     root = folder.root.resolve()
     found = []
     for pid, one in sorted(table.items()):
-        what = _role(folder, one, groups)
-        if what is None and one.tokens:
-            what = "carries the token of one of its starts"
-        if what is None and _is_stray_worker(one, table, groups) and _stands_in(pid, root, proc):
-            what = "is a pool worker in this checkout whose task has died"
-        if what is not None:
+        there = _stands_in(pid, root, proc)
+        if one.tokens:
+            found.append(Stray(pid, "carries the token of one of its starts"))
+        elif there is not False and (what := _role(folder, one, groups)) is not None:
             found.append(Stray(pid, what))
+        elif there and _is_stray_worker(one, table, groups):
+            found.append(Stray(pid, "is a pool worker in this checkout, and no living task is its owner"))
     return found
 
 
@@ -88,11 +88,17 @@ def _is_stray_worker(one: Process, table: Mapping[int, Process], groups: set[str
     return True
 
 
-def _stands_in(pid: int, root: Path, proc: Path) -> bool:
+def _stands_in(pid: int, root: Path, proc: Path) -> bool | None:
+    """Whether a process works in a folder: the benchmark has to be started there, and another checkout may have the same names.
+
+    None where that cannot be known: it is another user's, or there is no /proc.
+    """
     try:
         return Path(os.readlink(proc / str(pid) / "cwd")) == root  # noqa: PTH115 - it may say "(deleted)"
+    except PermissionError:
+        return None
     except OSError:
-        return False
+        return False if (proc / "self").exists() else None
 
 
 def _value(argv: Sequence[str], option: str) -> str | None:
