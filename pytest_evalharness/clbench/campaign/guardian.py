@@ -187,7 +187,7 @@ def main() -> int:
     if _dismissed(words, watch):
         return 0
     ended = _end(watch, clock)
-    _note(watch, ended, clock)
+    _leave_word(watch, ended, clock)
     return 0
 
 
@@ -218,8 +218,9 @@ def _end(watch: Watch, clock: Clock) -> int:
     return len(seen)
 
 
-def _note(watch: Watch, ended: int, clock: Clock) -> None:
-    """Leave a word in the ledger. Whoever starts next looks for survivors in any case."""
+def _leave_word(watch: Watch, ended: int, clock: Clock) -> None:
+    """Leave a word in the ledger, and end the engines that it knows. Whoever starts next looks for both in any case."""
+    from pytest_evalharness.clbench.campaign.leftover_engines import end_engines
     from pytest_evalharness.errors import EvalHarnessError
     from pytest_evalharness.ledger.journal import Ledger
     from pytest_evalharness.ledger.ownership import Owner
@@ -229,6 +230,7 @@ def _note(watch: Watch, ended: int, clock: Clock) -> None:
         Ledger.open(Path(watch.home), clock=clock, owner=Owner.current("guardian")) as ledger,
     ):
         ledger.campaigns.note(watch.name, "guardian", {"ended": ended, "supervisor": watch.pid})
+        end_engines(ledger.campaigns, watch.name, ledger.owner.host, clock, lambda _: None)
 
 
 if __name__ == "__main__":

@@ -184,5 +184,6 @@ def end(
 def _tell(some: Sequence[Process], number: signal.Signals) -> None:
     for one in some:
         send(one, number)
-    for one in some:  # the signal waits until they go on: one that stands still, or is about to, would never hear of it
+    # A signal waits until its process goes on: one that stands still, or is about to, would never hear of it.
+    for one in some:
         send(one, signal.SIGCONT)

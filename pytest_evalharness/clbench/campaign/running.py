@@ -18,6 +18,7 @@ from pytest_evalharness.clbench.campaign.census import Census
 from pytest_evalharness.clbench.campaign.domain_control import DomainControl
 from pytest_evalharness.clbench.campaign.guardian import Guardian, Post
 from pytest_evalharness.clbench.campaign.interrupts import Interrupts
+from pytest_evalharness.clbench.campaign.leftover_engines import end_engines
 from pytest_evalharness.clbench.campaign.live import LiveReader
 from pytest_evalharness.clbench.campaign.money_watch import MoneyWatch
 from pytest_evalharness.clbench.campaign.plan import Campaign
@@ -147,6 +148,7 @@ def _told(campaign: Campaign) -> dict[str, object]:
         "tasks": list(campaign.tasks),
         "rollouts": campaign.rollouts,
         "recipe": campaign.recipe,
+        "docker": campaign.system == OUROBOROS and campaign.params.get("docker") is True,
         "deviations": list(campaign.deviations),
     }
 
@@ -350,6 +352,7 @@ class _Run:
     ) -> Outcome:
         if ending.left:
             raise remaining(self._campaign.name, ending.left)
+        end_engines(self._ledger.campaigns, self._campaign.name, start.host, self._clock, self._say)
         if not ending.by_us and ending.exit_code == _REFUSED:
             journal.end(CampaignState.INCOMPLETE, ending.exit_code, ending.why)
             raise BenchmarkRefused(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.clbench.campaign.leftover_engines import end_engines
 from pytest_evalharness.clbench.campaign.process_table import Process
 from pytest_evalharness.clbench.campaign.processes import Fingerprint, Graces, end
 from pytest_evalharness.errors import SurvivorsRemain
@@ -95,6 +96,7 @@ def bury(
             raise remaining(lease.name, left)
     record = lease.record
     if record.state.live:
+        end_engines(ledger.campaigns, lease.name, ledger.owner.host, clock, say)
         host = ledger.campaigns.starts(lease.name)[-1].host
         elsewhere = "" if host == ledger.owner.host else "; it ran on another machine, or before a reboot"
         ended = f", {len(found)} of its processes were ended" if found else ""
