@@ -20,7 +20,7 @@ from pytest_evalharness.containers.state import Container, Engine
 from pytest_evalharness.errors import EngineUnavailable, JournalUnavailable
 from pytest_evalharness.ledger.campaigns import Campaigns
 
-_SECONDS = 120.0
+_SECONDS = 40.0
 _SKEW = 60.0
 """Seconds by which the clock of the engine's machine may be behind this one's."""
 

@@ -263,6 +263,7 @@ class _Run:
                     clock=self._clock,
                     say=self._say,
                     rhythm=self._rhythm,
+                    sweep=lambda: self._sweep(start),
                     money=money,
                 )
                 ending = supervisor.watch()
@@ -279,6 +280,9 @@ class _Run:
                 notices=notices,
                 signalled=bool(interrupts.name),
             )
+
+    def _sweep(self, start: Start) -> None:
+        end_engines(self._ledger.campaigns, self._campaign.name, start.host, self._clock, self._say)
 
     def _post(self, start: Start, mark: Fingerprint) -> Post:
         home, name = self._home, self._campaign.name
@@ -352,7 +356,7 @@ class _Run:
     ) -> Outcome:
         if ending.left:
             raise remaining(self._campaign.name, ending.left)
-        end_engines(self._ledger.campaigns, self._campaign.name, start.host, self._clock, self._say)
+        self._sweep(start)
         if not ending.by_us and ending.exit_code == _REFUSED:
             journal.end(CampaignState.INCOMPLETE, ending.exit_code, ending.why)
             raise BenchmarkRefused(

@@ -88,6 +88,7 @@ class Supervisor:
         clock: tells the time.
         say: told what happens.
         rhythm: how often it looks.
+        sweep: ends what dead processes left in containers; called when a domain has ended, however it did.
         money: watches what may still be spent; None where nobody tells.
     """
 
@@ -105,6 +106,7 @@ class Supervisor:
         clock: Clock,
         say: Callable[[str], None],
         rhythm: Rhythm,
+        sweep: Callable[[], object],
         money: MoneyWatch | None = None,
     ) -> None:
         self._program = program
@@ -118,6 +120,7 @@ class Supervisor:
         self._clock = clock
         self._say = say
         self._rhythm = rhythm
+        self._sweep = sweep
         self._money = money
         self._wished = ""
         self._told_last = ""
@@ -188,6 +191,7 @@ class Supervisor:
             self._rhythm.graces,
             haste=lambda: self._interrupts.count,
         )
+        self._sweep()
 
     def _grant(self) -> None:
         """Do what other processes asked for."""
@@ -216,6 +220,8 @@ class Supervisor:
         state = "|".join(f"{one.task} {one.status}" for one in snapshot.tasks)
         if not snapshot.tasks or (state == self._told_last and not self._tell.expired):
             return
+        if state != self._told_last and any(one.ended for one in snapshot.tasks):
+            self._sweep()
         self._told_last = state
         self._tell = Deadline.after(self._clock, self._rhythm.told)
         self._say(summary(Standing(snapshot, self._alarms.alarms)))
