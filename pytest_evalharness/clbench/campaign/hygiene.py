@@ -21,20 +21,12 @@ from pytest_evalharness.clbench.campaign.secret_values import is_secret
 from pytest_evalharness.clbench.checking import Check, State, judged
 
 _SETTINGS = "data/settings.json"
-_PATTERNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
-    ("an OpenRouter key", re.compile(rb"sk-or-v1-[0-9a-f]{16,}")),
-    ("an Anthropic key", re.compile(rb"sk-ant-[A-Za-z0-9_-]{16,}")),
-    ("an OpenAI key", re.compile(rb"(?<![A-Za-z0-9-])sk-(?!or-v1-|ant-)(?:proj-)?[A-Za-z0-9_-]{20,}")),
-    ("a Hugging Face token", re.compile(rb"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{20,}")),
-    (
-        "a GitHub token",
-        re.compile(rb"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
-    ),
-)
+_NO_WORD = rb"(?<![A-Za-z0-9-])"
+"""A key begins here and is no end of a word: `task-sk-…` is none."""
 _NEVER_BUNDLED = frozenset({"runner_state", "clone", ".env", "task_results"})
 _SHORTEST = 8
 """Shorter values of variables are words: they would be found everywhere."""
-_CHUNK = 1 << 16
+_CHUNK = 1 << 17
 """Bytes at once: a packed file of them can hold a thousand times as many."""
 _OVERLAP = 512
 """Bytes that are looked at again with the next ones: a secret may stand across both."""
@@ -77,6 +69,37 @@ class Finding:
 
     file: Path
     what: str
+
+
+@dataclass(frozen=True)
+class _Sought:
+    """What is looked for: a literal, which is found fast, and what has to stand there."""
+
+    what: str
+    literal: bytes
+    pattern: re.Pattern[bytes] | None = None
+
+    def stands_in(self, held: bytes) -> bool:
+        at = held.find(self.literal)
+        while at >= 0:
+            if self.pattern is None or self.pattern.match(held, at):
+                return True
+            at = held.find(self.literal, at + 1)
+        return False
+
+
+def _key(what: str, literal: bytes, rest: bytes, *, before: bytes = _NO_WORD) -> _Sought:
+    return _Sought(what, literal, re.compile(before + literal + rest))
+
+
+_PATTERNS = (
+    _key("an OpenRouter key", b"sk-or-v1-", rb"[0-9a-f]{16,}", before=b""),
+    _key("an Anthropic key", b"sk-ant-", rb"[A-Za-z0-9_-]{16,}", before=b""),
+    _key("an OpenAI key", b"sk-", rb"(?!or-v1-|ant-)(?:proj-)?[A-Za-z0-9_-]{20,}"),
+    _key("a Hugging Face token", b"hf_", rb"[A-Za-z0-9]{20,}"),
+    *(_key("a GitHub token", f"gh{sort}_".encode(), rb"[A-Za-z0-9]{20,}") for sort in "pousr"),
+    _key("a GitHub token", b"github_pat_", rb"[A-Za-z0-9_]{20,}"),
+)
 
 
 # -------------------------------------------------------------------- modes
@@ -159,10 +182,7 @@ def secrets_in(folder: Path, environment: Mapping[str, str]) -> Iterator[Finding
         environment: variables; those that hold secrets are looked for by value.
     """
     known = [
-        (
-            f"the value of {printable(name, 60)}",
-            re.compile(re.escape(value.encode("utf-8", "surrogateescape"))),
-        )
+        _Sought(f"the value of {printable(name, 60)}", value.encode("utf-8", "surrogateescape"))
         for name, value in environment.items()
         if len(value) >= _SHORTEST and is_secret(name, value)
     ]
@@ -209,14 +229,13 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _held(file: Path, patterns: Iterable[tuple[str, re.Pattern[bytes]]]) -> list[str]:
+def _held(file: Path, sought: Iterable[_Sought]) -> list[str]:
     """What of these a file holds, each told once; the file is read once."""
-    left, found, tail = list(patterns), [], b""
+    left, found, tail = list(sought), list[str](), b""
     for part in _content(file):
         held = tail + part
-        here = [what for what, pattern in left if pattern.search(held)]
-        found += here
-        left = [one for one in left if one[0] not in here]
+        found += dict.fromkeys(one.what for one in left if one.stands_in(held))
+        left = [one for one in left if one.what not in found]
         if not left:
             break
         tail = held[-_OVERLAP:]
