@@ -10,6 +10,7 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.clbench.campaign.live import LiveReader
 from pytest_evalharness.clbench.campaign.plan import Campaign, differences
 from pytest_evalharness.clbench.campaign.quarantine import poisoned_passes, put_aside
+from pytest_evalharness.clbench.campaign.recipe import OUROBOROS
 from pytest_evalharness.clbench.campaign.salvage import Salvage, prepare_missing_only
 from pytest_evalharness.clbench.campaign.salvage_words import report
 from pytest_evalharness.clbench.campaign.strays import strays
@@ -76,7 +77,8 @@ def quarantine(campaign: Campaign, clock: Clock, say: Callable[[str], None]) -> 
     """
     reader = LiveReader(campaign.checkout.root, campaign.run_folder, clock=clock)
     moved = []
-    for one in poisoned_passes(reader.read()):
+    # Its engines pay for every call: where nothing has cost anything, the key never worked.
+    for one in poisoned_passes(reader.read(), priced=True if campaign.system == OUROBOROS else None):
         told = put_aside(campaign.checkout.root, campaign.run_folder, one, clock=clock)
         moved.append(f"{one.live.task}, {one.live.name} was put into quarantine: {told.why}")
         say(moved[-1])

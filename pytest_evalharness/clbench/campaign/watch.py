@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -109,10 +110,12 @@ class Watched:
     Attributes:
         alarms: those that say "pause" first.
         seen: by pass.
+        taken: when it was, on the clock that never jumps; None if there was none.
     """
 
     alarms: tuple[Alarm, ...] = ()
     seen: Mapping[Key, Seen] = field(default_factory=dict)
+    taken: float | None = None
 
 
 def watch(
@@ -131,8 +134,8 @@ def watch(
         paused: tasks that were stopped on purpose: their silence is none, and they are not told to be paused again.
     """
     limits = limits or Limits()
-    known = before.seen if before else {}
-    seen = {one.key: _seen(snapshot, one, known.get(one.key)) for one in snapshot.passes()}
+    before = before or Watched()
+    seen = {one.key: _seen(snapshot, one, before) for one in snapshot.passes()}
     paid = snapshot.priced or limits.budget is not None
     priced = paid if limits.priced is None else limits.priced
     alarms: list[Alarm] = []
@@ -143,18 +146,20 @@ def watch(
         alarms += _livelocked(task, snapshot, seen, limits)
         alarms += _stalled(task, snapshot, seen, limits)
         alarms += _truncated(task, limits)
-    return Watched(tuple(sorted(alarms, key=lambda one: not one.pause)), seen)
+    return Watched(tuple(sorted(alarms, key=lambda one: not one.pause)), seen, snapshot.taken)
 
 
-def _seen(snapshot: Snapshot, one: LivePass, before: Seen | None) -> Seen:
+def _seen(snapshot: Snapshot, one: LivePass, before: Watched) -> Seen:
     pass_of, counts = (one.group, one.started), (one.interactions, one.done, one.status)
-    now = snapshot.taken
-    if before is None or before.pass_of != pass_of:
-        return Seen(pass_of, counts, now - (snapshot.age(one) or 0.0), now, one.interactions)
-    changed = now if counts != before.counts else before.changed
-    if one.done > before.counts[1]:
+    now, known = snapshot.taken, before.seen.get(one.key)
+    if known is None or known.pass_of != pass_of:
+        # Only the first look of all has nothing but the files' times, by a clock that may have been set since.
+        most = math.inf if before.taken is None else now - before.taken
+        return Seen(pass_of, counts, now - min(snapshot.age(one) or 0.0, most), now, one.interactions)
+    changed = now if counts != known.counts else known.changed
+    if one.done > known.counts[1]:
         return Seen(pass_of, counts, changed, now, one.interactions)
-    return Seen(pass_of, counts, changed, before.outcome, before.turns)
+    return Seen(pass_of, counts, changed, known.outcome, known.turns)
 
 
 def _livelocked(

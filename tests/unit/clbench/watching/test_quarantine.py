@@ -175,6 +175,14 @@ def test_a_pass_that_runs_or_earned_nothing_at_a_price_is_not_to_be_moved(campai
     assert poisoned_passes(campaign.reader().read()) == ()
 
 
+def test_where_nothing_ever_cost_anything_it_takes_to_be_known_that_it_does(campaign, made):
+    campaign.task(DATABASE, status="ok", rollouts=1, baseline=False)
+    campaign.write(DATABASE, 0, [made.outcome(k, 0.0, 0.0) for k in range(4)], status="completed")
+    snapshot = campaign.reader().read()
+    assert poisoned_passes(snapshot) == ()
+    assert [one.live.key for one in poisoned_passes(snapshot, priced=True)] == [(DATABASE, 0)]
+
+
 def test_a_damaged_record_hides_nothing_else(spoilt):
     told = aside(spoilt)
     (spoilt.folder / "quarantine" / DATABASE / GROUP / "run_1.record.json").write_text("{")

@@ -98,6 +98,17 @@ def test_a_wall_clock_that_jumps_is_no_stall_and_hides_none(campaign, made, look
     assert looks() == [(KINDS.STALL, 0, False)]
 
 
+def test_a_pass_that_begins_between_two_looks_is_no_older_than_these(campaign, made, looks):
+    campaign.task(SALES)
+    assert looks() == []
+    campaign.write(SALES, 0, [made.outcome(0)])
+    campaign.clock.wall += 86_400.0
+    campaign.clock.forward(10.0)
+    assert looks() == []
+    campaign.clock.forward(2_695.0)
+    assert looks() == [(KINDS.STALL, 0, False)]
+
+
 def test_a_baseline_may_wait_for_the_workers_of_rollouts_but_not_for_nobody(campaign, made, looks):
     campaign.task(SALES, rollouts=1)
     campaign.write(SALES, None, [made.outcome(0)], execution={"instances_total": 4})
