@@ -136,7 +136,7 @@ class Checkout:
     def words(self) -> str:
         """What a report calls it."""
         if self.embedded:
-            return f"embedded miniature {self.revision}"
+            return f"the {Family.EMBEDDED}, version {self.revision.rpartition(' ')[2] or 'unknown'}"
         if not self.revision:
             return f"{self.root}, whose revision git does not tell"
         return f"{self.root} at {self.revision[:12]}{', with changes that are not committed' if self.dirty else ''}"

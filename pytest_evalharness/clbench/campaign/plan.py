@@ -171,11 +171,11 @@ def campaign_of(
         images: ids by name of the container images that it will use.
 
     Raises:
-        UsageError: the name is none, a task is not in the checkout, or a parameter holds a secret.
+        UsageError: the name is none, a task or all of them are not in the checkout, or a parameter holds a secret.
     """
-    if not slug_of(name):
+    if not slug_of(name) or name.startswith("-"):
         raise UsageError(
-            f"{name!r} is no name for a run: nothing of it can be part of a folder's name",
+            f"{printable(repr(name))} is no name for a run: it has to begin with something that can be part of a folder's name",
             not_done="nothing was started",
             next_step="--name with letters and digits",
         )
@@ -241,6 +241,12 @@ def _tasks(checkout: Checkout, kind: PlanKind, asked: Sequence[str]) -> tuple[st
                 not_done="nothing was started",
                 next_step=f"tasks: {', '.join(there)}",
             )
+    if not mine:
+        raise UsageError(
+            f"none of the {family} tasks is in {checkout.words}",
+            not_done="nothing was started",
+            next_step="restore src/tasks of the checkout",
+        )
     if kind is PlanKind.SMOKE:
         return tuple(asked[:1]) or tuple(task for task in _SMOKE_TASKS if task in mine)[:1] or mine[:1]
     return tuple(task for task in mine if task in asked) if asked else mine

@@ -14,6 +14,7 @@ from pytest_evalharness.base.git import Git
 from pytest_evalharness.clbench.campaign.checkout import open_checkout
 from pytest_evalharness.clbench.campaign.plan import PlanKind, campaign_of, differences, slug_of
 from pytest_evalharness.clbench.campaign.recipe import PLAIN, RUNBOOK
+from pytest_evalharness.clbench.domains import Family
 from pytest_evalharness.errors import NoCheckout, UsageError
 from tests.unit.clbench.campaign.small_checkout import OFFICIAL, lay_down
 
@@ -239,6 +240,32 @@ def test_names_become_folders_as_the_benchmark_makes_them(name, slug):
     assert slug_of(name) == slug
 
 
-def test_a_name_of_which_nothing_is_left_is_refused(root, tmp_path):
+@pytest.mark.parametrize("name", ["///", "--force"])
+def test_a_name_that_makes_no_folder_or_is_an_option_is_refused(root, tmp_path, name):
     with pytest.raises(UsageError, match="is no name for a run"):
-        campaign_of(opened(root, tmp_path), "icl", PlanKind.SEED, "///", inherited={})
+        campaign_of(opened(root, tmp_path), "icl", PlanKind.SEED, name, inherited={})
+
+
+def test_a_checkout_without_any_of_the_tasks_is_refused(tmp_path):
+    checkout = opened(lay_down(tmp_path / "other", ("another_task",)), tmp_path)
+    with pytest.raises(UsageError, match="none of the official tasks"):
+        campaign_of(checkout, "icl", PlanKind.SMOKE, "x", inherited={})
+
+
+def test_the_miniature_is_laid_out_below_the_home_and_is_known_again_by_its_tasks(tmp_path):
+    embedded = open_checkout("embedded", tmp_path)
+    assert embedded.embedded
+    assert embedded.root == tmp_path / "clbench/checkout"
+    assert embedded.systems() == ("notebook", "ouroboros", "plain")
+    assert embedded.words.startswith("the embedded miniature, version ")
+    assert open_checkout(str(embedded.root), tmp_path) == embedded
+    mine = campaign_of(embedded, "plain", PlanKind.SEED, "x", inherited={"PATH": "/bin"})
+    assert mine.tasks == Family.EMBEDDED.tasks
+    assert mine.environment == {"PATH": f"{embedded.root}/bin{os.pathsep}/bin"}
+    assert campaign_of(embedded, "plain", PlanKind.SMOKE, "x", inherited={}).tasks == ("mini_ledger_lookup",)
+
+
+def test_a_home_that_cannot_be_written_has_no_miniature(tmp_path):
+    (tmp_path / "clbench").touch()
+    with pytest.raises(NoCheckout, match="cannot be installed"):
+        open_checkout("embedded", tmp_path)
