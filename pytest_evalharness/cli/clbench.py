@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +96,12 @@ def run_check(parsed: argparse.Namespace) -> int:
         EvalHarnessError: the folder is no run.
     """
     from pytest_evalharness.clbench import rendering, submission, trust
+    from pytest_evalharness.clbench.campaign.hygiene import secrets_check
     from pytest_evalharness.clbench.checking import State
     from pytest_evalharness.clbench.run_folder import read_run
 
     run = read_run(parsed.rundir)
-    checks, items = trust.checks(run), submission.items(run)
+    checks, items = [*trust.checks(run), secrets_check(run.folder, os.environ)], submission.items(run)
     if parsed.json:
         _print_json({"run": run.name, "family": run.family, "checks": checks, "submission": items})
     else:

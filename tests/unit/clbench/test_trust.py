@@ -376,6 +376,19 @@ def test_a_sound_run_exits_with_0(campaign):
     assert main(["clbench", "score", folder, "--reference", folder]) == 0
 
 
+def test_a_sound_run_with_a_key_in_a_log_is_not_to_be_handed_on(campaign, capsys):
+    campaign.written()
+    logs = campaign.folder / "logs"
+    logs.mkdir(exist_ok=True)
+    (logs / "cohort_studies.log").write_text(
+        '$ clbench run --system-params {"key": "sk-or-v1-%s"}\n' % ("0f" * 32)
+    )
+    assert main(["clbench", "check", str(campaign.folder)]) == 11
+    out = capsys.readouterr().out
+    assert "failed     secrets in results: logs/cohort_studies.log holds an OpenRouter key" in out
+    assert "0f0f" not in out
+
+
 def test_what_is_only_missing_exits_with_1_and_what_is_flagged_is_no_clean_score(campaign):
     all_null(campaign)
     drop_task(campaign)
