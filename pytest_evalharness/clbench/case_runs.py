@@ -11,8 +11,7 @@ from pytest_evalharness.base.text import redact
 from pytest_evalharness.clbench import cases
 from pytest_evalharness.clbench.campaign.checkout import EMBEDDED
 from pytest_evalharness.clbench.campaign.plan import differences
-from pytest_evalharness.clbench.campaign.retries import limits_of, retries, retry_checks
-from pytest_evalharness.clbench.campaign.runroots import read_runroot, runroot_folders
+from pytest_evalharness.clbench.campaign.retries import retry_checks_of
 from pytest_evalharness.clbench.case_campaigns import Making, campaign_made, campaign_planned, smoke_made
 from pytest_evalharness.clbench.case_plan import RETRIES, SMOKE, ComparePlan, RunPlan, folder_of
 from pytest_evalharness.clbench.cases import INVARIANTS, OF_LOSSES, PassName
@@ -25,6 +24,7 @@ from pytest_evalharness.clbench.looked import LookedCheck, LookedRun, LookedScor
 from pytest_evalharness.clbench.poisoning import auto_resolved, flags
 from pytest_evalharness.clbench.run_folder import PublishedRun, read_run
 from pytest_evalharness.clbench.scoring import score_run
+from pytest_evalharness.ledger.campaigns import CampaignRecord
 from pytest_evalharness.verdict.checks import Check as VerdictCheck
 from pytest_evalharness.verdict.checks import CheckState
 
@@ -109,18 +109,13 @@ class CaseRuns:
         return LookedCheck(found, "invariant", run.name, loss=loss, embedded=embedded(run))
 
     def _retries(self, plan: RunPlan, name: str) -> Check:
-        """One rule of the retry budget, held against the engines' own events."""
+        """One rule of the retry budget, held against the engines' own events; of a campaign with the limits that it set."""
         root = (self._how.base / str(plan.runroots)).expanduser()
-        roots = [read_runroot(folder) for folder in runroot_folders(root)]
-        limits = limits_of({**os.environ, **self._environment(plan)})
-        seen = retries([(one.events_file, one.events) for one in roots], limits)
-        return next(one for one in retry_checks(seen, limits) if one.name == name)
-
-    def _environment(self, plan: RunPlan) -> dict[str, str]:
-        """The variables that a campaign was run with; none of a run that no campaign of this home made."""
-        record = self._how.ledger().campaigns.find(plan.run or plan.campaign)
+        record = self._record(plan.run or plan.campaign)
         told = {} if record is None else record.identity.get("environment") or {}
-        return {name: str(value) for name, value in told.items()}
+        variables = {**os.environ, **{key: str(value) for key, value in told.items()}}
+        since = 0.0 if record is None else record.created_at
+        return next(one for one in retry_checks_of(root, variables, since=since) if one.name == name)
 
     def scores(self, plan: RunPlan) -> LookedScores:
         """The scores of a plan's run.
@@ -188,18 +183,22 @@ class CaseRuns:
 
     def _campaigns(self, plan: ComparePlan) -> list[VerdictCheck]:
         """In what the campaigns behind two runs differ, where the journal knows both: the edit, and whatever else."""
-        campaigns = self._how.ledger().campaigns
-        records = [campaigns.find(told) for told in (plan.candidate, plan.baseline)]
-        theirs, ours = (None if one is None else one.identity for one in reversed(records))
+        ours, theirs = self._record(plan.candidate), self._record(plan.baseline)
         if ours is None or theirs is None:
             return []
-        apart = differences(theirs, ours)
+        apart = differences(theirs.identity, ours.identity)
         state = CheckState.NOTED if apart else CheckState.OK
         return [VerdictCheck("campaigns", state, "; ".join(apart) or "typed and set up alike")]
 
+    def _record(self, name: str) -> CampaignRecord | None:
+        """What the journal knows of a campaign; a directory is none, and needs no journal."""
+        if (self._how.base / name).expanduser().is_dir():
+            return None
+        return self._how.ledger().campaigns.find(name)
+
     def _campaign(self, name: str) -> Path | None:
         """The folder of a campaign that the journal knows."""
-        record = self._how.ledger().campaigns.find(name)
+        record = self._record(name)
         if record is None:
             return None
         folder = record.told.get("run_folder")

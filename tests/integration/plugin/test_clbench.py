@@ -14,6 +14,7 @@ import pytest_evalharness.clbench.comparison_words
 import pytest_evalharness.report.clbench  # noqa: F401
 from pytest_evalharness.clbench.domains import BY_TASK, Family
 from tests.integration.plugin.conftest import RESULTS_SCHEMA, UNUSED
+from tests.unit.clbench.left import Left, error
 
 SIZE = 6
 
@@ -370,6 +371,22 @@ def test_an_option_names_the_run_over_the_mark_and_says_so(folder):
     result = folder.run("--eval-clbench-run=runs/other")
     assert result.ret == 0
     assert "--eval-clbench-run runs/other overrides run=runs/mine" in result.stdout.str()
+
+
+def test_retries_of_the_engines_are_cases_where_their_folder_is_named(folder):
+    folder.publish("mine", 0.4, rollouts=1)
+    engines = Left(folder.pytester.path)
+    engines.events(*(error("t", "provider_outcome_unknown", attempt=n) for n in range(1, 5)))
+    folder.cases(PARTS.format(more=', rollouts=1, runroots="runs"'))
+    assert folder.run("-k", "retries").ret == 11
+    _, told = folder.results()
+    outcomes = {case["nodeid"].partition("[")[2][:-1]: case["outcome"] for case in told["cases"]}
+    assert outcomes == {
+        "retries: transport deaths": "untrustworthy",
+        "retries: attempts": "passed",
+        "retries: free waits": "passed",
+        "retries: length of waits": "passed",
+    }
 
 
 EMBEDDED = ("--eval-clbench-checkout=embedded", "--eval-clbench-system=notebook")
