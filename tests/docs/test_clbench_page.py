@@ -32,6 +32,13 @@ def test_every_option_is_described(pages, capsys):
         assert options - {"--help"} <= told
 
 
+def test_every_option_of_run_is_described(pages, capsys):
+    told = {name for row in pages[PAGE].table("run option") for name in re.findall(r"`(--[a-z-]+)", row[0])}
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["clbench", "run", "--help"])
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", capsys.readouterr().out)) - {"--help"} == told
+
+
 def test_every_option_and_check_of_the_preflight_is_described(pages, capsys, tmp_path, monkeypatch):
     told = {
         name for row in pages[PAGE].table("preflight option") for name in re.findall(r"`(--[a-z-]+)", row[0])
