@@ -17,6 +17,8 @@ from pytest_evalharness.errors import EngineUnavailable
 
 SECONDS = 20.0
 """How long all questions to one connection may take together."""
+OURS = "pytest-evalharness"
+"""The label of containers that this package starts."""
 _NOT_DONE = "containers were not read"
 _SAID = 2000
 _NO_DATE = -62135596800.0
@@ -283,7 +285,11 @@ class Engine:
         with self.asking() as client:
             settings = client.create_host_config(network_mode=network, extra_hosts=dict(hosts))
             made = client.create_container(
-                image, command=list(command[1:]), entrypoint=[command[0]], host_config=settings
+                image,
+                command=list(command[1:]),
+                entrypoint=[command[0]],
+                host_config=settings,
+                labels={OURS: "once"},  # should this process die, whoever finds it knows whose it was
             )["Id"]
             try:
                 client.start(made)

@@ -18,6 +18,7 @@ from pytest_evalharness.clbench.domains import BY_TASK, CODEBASE, SALES
 GB = 1e9
 SHARE = 0.8
 """Of the memory may be engines: the rest is the system's, and what it caches."""
+_SHARED = f"at most {SHARE:g} of the memory"
 _MEASURED = ((3, 0.35 * GB), (10, 0.8 * GB))
 """Resident memory of one engine container by its worker processes, as it was measured; a line is drawn through both."""
 _WORKSPACE = 0.1 * GB
@@ -206,6 +207,10 @@ def memory_check(load: Load, memory: int, already: Containers | None = None) -> 
     """
     already = already or Containers(0)
     plan = most_containers(load)
+    if memory <= 0:
+        seen = f"the engine tells no memory; at most {plan.words} at once"
+        return Check("memory", State.UNKNOWN, seen, _SHARED, 'docker info | grep "Total Memory"')
+    needed = f"{_SHARED}: {_gb(SHARE * memory)}"
     taken = memory_of(plan, load.workers) + memory_of(already, load.workers)
     seen = (
         f"{_gb(memory)} of memory; at most {plan.words} at once, {_gb(engine_memory(load.workers))} an engine at "
@@ -213,7 +218,6 @@ def memory_check(load: Load, memory: int, already: Containers | None = None) -> 
     )
     if already != Containers(0):
         seen += f" with {already.words} that run already"
-    needed = f"at most {SHARE:g} of the memory: {_gb(SHARE * memory)}"
     if taken <= SHARE * memory:
         return Check("memory", State.OK, seen, needed)
     return Check("memory", State.FAILED, seen, needed, _smaller(load, memory, already))

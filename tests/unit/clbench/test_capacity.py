@@ -97,6 +97,11 @@ def test_where_nothing_fits():
     assert check.mend.startswith("not even one container fits")
 
 
+def test_an_engine_that_tells_no_memory_proves_nothing():
+    check = capacity.memory_check(load_of([POKER], 1, workers=3), 0)
+    assert (check.state, check.needed) == (State.UNKNOWN, "at most 0.8 of the memory")
+
+
 def test_what_runs_already_takes_room():
     load = load_of([POKER], 1, per_task=2, workers=3)
     assert capacity.memory_check(load, 1_000_000_000).state is State.OK
