@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -12,6 +12,7 @@ from pytest_evalharness.clbench.campaign.recipe import BUDGET, DEFAULT_BUDGET, O
 from pytest_evalharness.clbench.checking import Check, State
 from pytest_evalharness.clbench.domains import CODEBASE, COHORT, DATABASE, POKER, SALES, SPECTRUM
 from pytest_evalharness.clbench.run_folder import PublishedRun
+from pytest_evalharness.clbench.scoring import usable
 
 SAFETY = 1.2
 """What is expected, times this, has to fit under a cap: a rollout that meets its cap is worthless from there on."""
@@ -95,17 +96,28 @@ def _like(campaign: Campaign, like: PublishedRun) -> Estimate | str:
         for task in campaign.tasks
         if task in like.tasks and (cost := _of(like.tasks[task], baseline=campaign.has_baseline)) is not None
     }
-    names = {one.system for one in like.tasks.values() if one.system}
-    doubt = f"it is of {', '.join(sorted(names))}" if names - {campaign.system} else ""
-    return _whole(campaign, told, f"the run {like.name}", doubt)
+    mine = [like.tasks[task] for task in told]
+    return _whole(campaign, told, f"the run {like.name}", "; ".join(_other(campaign, mine)))
 
 
 def _of(artifact: TaskArtifact, *, baseline: bool) -> TaskCost | None:
-    costs = [one.cost for one in artifact.rollouts if one.cost]
+    """What a run paid for a task: a rollout that was cut short would tell too little."""
+    costs = [one.cost for one in usable(artifact)[0] if one.cost]
     apart = artifact.baseline.cost if artifact.baseline is not None else None
     if not costs or (baseline and apart is None):
         return None
     return TaskCost(fmean(costs), (apart or 0.0) if baseline else 0.0)
+
+
+def _other(campaign: Campaign, artifacts: Sequence[TaskArtifact]) -> Iterator[str]:
+    """In what a run is not of the campaign's configuration, or does not tell all that it paid."""
+    if others := {one.system for one in artifacts if one.system} - {campaign.system}:
+        yield f"it is of {', '.join(sorted(others))}"
+    wanted = campaign.params.get("model")
+    if wanted and (models := {one.model for one in artifacts if one.model} - {wanted}):
+        yield f"its model is {', '.join(sorted(models))}"
+    if any(one.unpriced for artifact in artifacts for one in artifact.rollouts):
+        yield "some of its calls have no price"
 
 
 def _whole(campaign: Campaign, told: Mapping[str, TaskCost], source: str, doubt: str = "") -> Estimate | str:

@@ -29,8 +29,10 @@ from pytest_evalharness.clbench.campaign.preflight_keys import key_checks_of
 from pytest_evalharness.clbench.campaign.preflight_orders import Orders, order_check, orders_of, read
 from pytest_evalharness.clbench.campaign.preflight_words import lines, plan_lines
 from pytest_evalharness.clbench.checking import State
+from pytest_evalharness.clbench.run_folder import read_run
 from pytest_evalharness.errors import NotReady, UsageError
 from tests.unit.clbench.campaign.small_checkout import OFFICIAL, lay_down, with_code
+from tests.unit.clbench.conftest import artifact, outcome, publish
 
 NO_ENGINE = {"PATH": "/nowhere", "DOCKER_HOST": "unix:///nowhere/docker.sock"}
 KEY = "sk-or-v1-not-to-be-printed"
@@ -216,23 +218,33 @@ def test_what_a_plan_costs(planned):
     assert costs.cost_check(costs.estimate_of(planned(system="icl"))).state is State.UNKNOWN
 
 
-def run_of(system, tasks, *, rollout=4.0, baseline=2.0):
-    one = SimpleNamespace(
-        rollouts=(SimpleNamespace(cost=rollout), SimpleNamespace(cost=rollout + 2.0)),
-        baseline=None if baseline is None else SimpleNamespace(cost=baseline),
-        system=system,
-    )
-    return SimpleNamespace(name="earlier", tasks=dict.fromkeys(tasks, one))
+def earlier(folder, tasks, *, baseline=True, **system):
+    """A finished run: two whole rollouts of every task at $4 and $6, one cut short, and a baseline at $2."""
+
+    def paid(dollars, instances=4):
+        return [outcome(f"i{at}", 0.5, cost_usd=dollars / instances) for at in range(instances)]
+
+    told = {"system": {"name": "icl", "params": {"model": "m"}} | system}
+    apart = paid(2.0) if baseline else None
+    rollouts = [paid(4.0), paid(6.0), paid(1.0, 1)]
+    made = {task: artifact(task, apart, rollouts, expected=4, **told) for task in tasks}
+    return read_run(publish(folder, made))
 
 
-def test_a_finished_run_tells_what_another_system_costs(planned):
-    mine = planned(PlanKind.SUBMISSION, "icl")
-    found = costs.estimate_of(mine, run_of("icl", OFFICIAL))
+def test_a_finished_run_tells_what_another_system_costs(planned, tmp_path):
+    mine = planned(PlanKind.SUBMISSION, "icl", params={"model": "m"})
+    found = costs.estimate_of(mine, earlier(tmp_path / "whole", OFFICIAL))
     assert found.dollars == pytest.approx(6 * (5 * 5.0 + 2.0))
     assert costs.cost_check(found).state is State.OK
-    assert costs.cost_check(costs.estimate_of(mine, run_of("ace", OFFICIAL))).state is State.UNKNOWN
-    assert "does not tell what sales_prediction costs" in costs.estimate_of(mine, run_of("icl", OFFICIAL[:5]))
-    assert "does not tell" in costs.estimate_of(mine, run_of("icl", OFFICIAL, baseline=None))
+    assert "does not tell what sales_prediction costs" in costs.estimate_of(
+        mine, earlier(tmp_path / "part", OFFICIAL[:5])
+    )
+    assert "does not tell" in costs.estimate_of(mine, earlier(tmp_path / "bare", OFFICIAL, baseline=False))
+    other = costs.cost_check(
+        costs.estimate_of(mine, earlier(tmp_path / "ace", OFFICIAL, name="ace", params={"model": "n"}))
+    )
+    assert other.state is State.UNKNOWN
+    assert other.seen.endswith("; it is of ace; its model is n")
 
 
 # ------------------------------------------------------- system and parameters
