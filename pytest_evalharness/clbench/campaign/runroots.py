@@ -313,7 +313,11 @@ def _server_lines(raw: bytes) -> tuple[str, ...]:
 
 
 def _refused(raw: bytes) -> bool:
-    return any(_NOBODY_LISTENS.search(line) and _SHIM.search(line) for line in raw.split(b"\n"))
+    for hit in _NOBODY_LISTENS.finditer(raw):  # rows are many and long, refusals few
+        start, end = raw.rfind(b"\n", 0, hit.start()) + 1, raw.find(b"\n", hit.end())
+        if _SHIM.search(raw, start, len(raw) if end < 0 else end):
+            return True
+    return False
 
 
 # ------------------------------------------------------------------- values

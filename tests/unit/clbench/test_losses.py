@@ -1,10 +1,14 @@
 """Every class of loss from its signature, with what became of the question; and nothing where nothing was lost."""
 
+import json
 import os
+import tempfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_evalharness.clbench.campaign.changed_files import ChangedFiles
 from pytest_evalharness.clbench.campaign.loss_classes import (
@@ -400,12 +404,18 @@ def test_rows_that_the_bridge_path_lacks(left):
     where = run / "traces" / "stateless" / "database_exploration" / "q007"
     where.mkdir(parents=True)
     (where / "absorb.json").write_text("{}\n")
+    (where / "task_outcome.json").write_text('{"ouroboros_status": "missing_outcome"}')
+    other = where.with_name("q008")
+    other.mkdir()
+    (other / "absorb.json").write_text('{"absorbed": 1}')
+    (other / "task_outcome.json").write_text('{"ouroboros_status": "auto_resolved_no_agent_turn"}')
     for root in (run, run / "runner_state"):
         told = losses_of(root, left.logs)
         assert {one.kind for one in told} == {LossClass.MISSING_ROW}
         assert sorted(one.words for one in told) == [
             "stateful_noevo: the question 3 has no reward",
             "stateful_noevo: the question 5 has no reward",
+            "stateless, q007: it has no outcome",
             "stateless, q007: nothing was absorbed",
         ]
 
@@ -491,6 +501,49 @@ def test_what_engines_say_cannot_steer_a_terminal(left):
     left.task("t1", "failed", reason_code="llm_api_error\x1b[0m")
     (one,) = lost(left)
     assert one.words.isprintable()
+
+
+_WORDS = st.sampled_from(
+    [
+        "t1", "failed", "completed", "worker_crash_signal", "budget_exhausted", "llm_api_error", "llm_round", "network_wait",
+        "recovered", "entered", "crash_storm_detected", "worker process crashed (signal 9)", '{"a": 1}', "\x1b[31m", "",
+    ]
+)  # fmt: skip
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-10, 500) | st.floats(allow_nan=False) | _WORDS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_WORDS, inner, max_size=2),
+    max_leaves=4,
+)
+_FIELDS = st.sampled_from(
+    [
+        "task_id", "status", "result", "final_answer", "reason_code", "outcome_axes", "crash_signal", "cost_usd", "type", "ts",
+        "phase", "elapsed_sec", "error_kind", "status_code", "attempt", "round", "round_id", "error",
+    ]
+)  # fmt: skip
+_RECORDS = st.dictionaries(_FIELDS, _VALUES, max_size=6)
+_SAID = st.sampled_from(
+    [
+        "submitted live task t1 (scope=question, q_index=3)", "task t1 terminal (failed) - abandoning scope", "task  task=",
+        "host network DOWN - outage hold 5s/60s (task=t1)", "format-repair: task t1 (x) -> repair task r1 submitted",
+        "task t1 still 'queued' - workers presumed dead; abandoning", "finalized item of task t1", "respond failed: NameError: x",
+        "PermissionError shim_target.txt", "host network DOWN 1s/x", "task t1 strict parse failed - COERCED from final text",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(_RECORDS, max_size=4), st.lists(_RECORDS, max_size=6), st.lists(_SAID, max_size=6))
+def test_whatever_engines_write_each_loss_is_one_that_can_be_printed(records, rows, said):
+    with tempfile.TemporaryDirectory() as folder:
+        left = Left(Path(folder))
+        for number, record in enumerate(records):
+            (left.folder / "data" / "task_results" / f"{number}.json").write_text(json.dumps(record))
+        left.events(*rows)
+        left.rows("supervisor.jsonl", *rows)
+        left.says("cohort_studies", *said)
+        told = lost(left)
+    assert all(one.words.isprintable() and one.words for one in told)
+    assert len({(one.kind, one.question, one.where if not one.question else "") for one in told}) == len(told)
+    assert sum(count.total for count in counted(told).values()) == len(told)
 
 
 @pytest.mark.parametrize(
