@@ -23,6 +23,7 @@ from pytest_evalharness.clbench.campaign.preflight_dry_run import dry_runs, para
 from pytest_evalharness.clbench.campaign.preflight_engine import engine_check, repository_of
 from pytest_evalharness.clbench.campaign.preflight_keys import OPENROUTER, key_checks_of
 from pytest_evalharness.clbench.campaign.preflight_orders import order_check, orders_of
+from pytest_evalharness.clbench.campaign.preflight_variables import variable_check
 from pytest_evalharness.clbench.checking import Check, State
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.errors import NotReady
@@ -160,6 +161,7 @@ def _checkout_checks(
     yield of_checkout.coverage_check(campaign)
     yield of_checkout.system_check(campaign)
     yield parameter_check(campaign, answers)
+    yield variable_check(campaign)
     yield run_check(campaign, answers)
     if campaign.kind is PlanKind.SMOKE:
         yield order_check(campaign, [])

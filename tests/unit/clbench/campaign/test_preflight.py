@@ -27,6 +27,7 @@ from pytest_evalharness.clbench.campaign.preflight import Answered, Surroundings
 from pytest_evalharness.clbench.campaign.preflight_engine import engine_check, repository_of
 from pytest_evalharness.clbench.campaign.preflight_keys import key_checks_of
 from pytest_evalharness.clbench.campaign.preflight_orders import Orders, order_check, orders_of, read
+from pytest_evalharness.clbench.campaign.preflight_variables import variable_check
 from pytest_evalharness.clbench.campaign.preflight_words import lines, plan_lines
 from pytest_evalharness.clbench.checking import State
 from pytest_evalharness.clbench.run_folder import read_run
@@ -266,6 +267,20 @@ def test_a_system_that_is_not_there_is_refused_with_a_suggestion(planned, tmp_pa
     )
     assert "Unknown system 'ouroborus'" in checks["dry run"].seen
     assert found.answer is Answered.NO_GO
+
+
+def test_a_misspelt_variable_changes_nothing_and_is_told(planned, root):
+    (root / "src/systems/ouroboros/extra.py").write_text("os.environ['OUROBOROS_OF_THE_FORK']")
+    inherited = {"OUROBOROS_TOTAL_BUGDET": "200", "OUROBOROS_OF_THE_FORK": "1", "CLBENCH_NEW": "x"}
+    check = variable_check(planned(inherited=inherited))
+    assert check.state is State.INCOMPLETE
+    assert (
+        "OUROBOROS_TOTAL_BUGDET is read by nobody that is known: did you mean OUROBOROS_TOTAL_BUDGET?"
+        in check.seen
+    )
+    assert "CLBENCH_NEW is read by nobody" in check.seen
+    assert "OF_THE_FORK" not in check.seen
+    assert variable_check(planned()).state is State.OK
 
 
 @pytest.mark.parametrize(
