@@ -496,9 +496,19 @@ def test_a_second_reading_reads_only_what_changed(left):
     assert files.readings == read
 
 
-def test_what_engines_say_cannot_steer_a_terminal(left):
-    left.events(error("t1", status_code=402, provider_message="\x1b[31mno\nmoney"))
-    left.task("t1", "failed", reason_code="llm_api_error\x1b[0m")
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"reason_code": "\x1b[31mred", "final_answer": ANSWER},
+        {"reason_code": "worker_crash\x1b[31m"},
+        {"reason_code": "\n", "crash_signal": 11},
+        {"reason_code": "llm_api_error"},
+    ],
+)
+def test_what_engines_say_cannot_steer_a_terminal(left, told):
+    if told["reason_code"] == "llm_api_error":
+        left.events(error("t1", status_code=402, provider_message="\x1b[31mno\nmoney"))
+    left.task("t1", "failed", **told)
     (one,) = lost(left)
     assert one.words.isprintable()
 
