@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.errors import EvalHarnessError, JournalUnavailable, ServerUnreachable, UsageError
-from pytest_evalharness.settings import EMBEDDED, Settings
+from pytest_evalharness.settings import EMBEDDED, NO_LEAGUE, Settings
 
 if TYPE_CHECKING:
     from pytest_evalharness.league.family import FamilyPlan
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pytest_evalharness.report.model import CaseReport, Report
     from pytest_evalharness.verdict.claim import Declaration
 
-NO_SERVER = "no league"
-"""In place of a server, in the report of a run that plays on none."""
 AA_NOTICE = "this is an A/A run (--eval-aa): it tests the harness and judges no edit; a pass means that no difference was told"
 
 
@@ -102,7 +100,7 @@ class LeagueSession:
 
     def place_of(self, cases: Sequence[CaseReport]) -> str:
         """How a report of these cases names the server; decision engines play on none and need none."""
-        return NO_SERVER if self.settings["server"] is None or not _play(cases) else self.identity
+        return NO_LEAGUE if self.settings["server"] is None or not _play(cases) else self.identity
 
     @property
     def identity(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.report import builds
+from pytest_evalharness.settings import NO_LEAGUE
 
 SCHEMA = 1
 _WIDE = 300
@@ -122,7 +123,8 @@ class Report:
             return NOT_RUN
         unmet = sum(any(one != "met" for one in _decisions(case)) for case in self.cases)
         if self.exit_code == INTERRUPTED:
-            return f"interrupted; the same command goes on, and so does evalharness runs resume {printable(self.run_id)}"
+            resumed = f", and so does evalharness runs resume {printable(self.run_id)}"
+            return f"interrupted; the same command goes on{'' if self.server == NO_LEAGUE else resumed}"
         if self.exit_code == 0 and unmet:
             return f"every case passed, and {unmet} of them decided otherwise than its declared claim"
         return EXIT_WORDS.get(self.exit_code, "unknown")

@@ -18,6 +18,7 @@ __all__ = [
     "DIALECTS",
     "EMBEDDED",
     "LARGEST_REQUEST",
+    "NO_LEAGUE",
     "PAGE_LEAGUE",
     "PARALLEL",
     "SETTINGS",
@@ -31,6 +32,8 @@ __all__ = [
 ]
 
 EMBEDDED = "embedded"
+NO_LEAGUE = "no league"
+"""In place of a server, in the report of a run that plays on none."""
 PAGE_LEAGUE = "league_605ff338-0a2e-4e62-aeda-559df9a9198f"
 """The league that the runbook names; `--eval-league` chooses another."""
 LARGEST_REQUEST = 100
