@@ -49,8 +49,9 @@ class Screen:
     def end(self) -> None:
         """Leave the terminal as a next command wants it."""
 
-    def _print(self, lines: Iterable[str]) -> None:
-        self._stream.write("".join(f"{line}\n" for line in lines))
+    def _print(self, lines: Iterable[str], before: str = "") -> None:
+        """All of it in one piece: what is drawn over must not be seen half drawn."""
+        self._stream.write(before + "".join(f"{line}\n" for line in lines))
         self._stream.flush()
 
 
@@ -74,8 +75,7 @@ class Terminal(Screen):
                 told = [*told[: rows - 2], f"  … {len(told) - rows + 2} lines more"]
             told = [line if len(line) < columns else line[: max(0, columns - 2)] + "…" for line in told]
         up = f"\x1b[{self._height}F" if self._height else ""
-        self._stream.write(up + _CLEAR_BELOW)
-        self._print(told)
+        self._print(told, up + _CLEAR_BELOW)
         self._height = 0 if last else len(told)
 
     def end(self) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from pytest_evalharness.base.clock import SystemClock
-from pytest_evalharness.clbench.campaign.beside import Supervision
+from pytest_evalharness.clbench.campaign.beside import Supervision, _budget
 from pytest_evalharness.clbench.campaign.loss_classes import Count, LossClass
 from pytest_evalharness.clbench.campaign.status_lines import Standing, as_json, lines, summary
 from pytest_evalharness.clbench.campaign.watch import watch
@@ -90,6 +90,17 @@ def test_what_is_wrong_follows(busy, made):
 
 def test_enough_money_lists_nothing(busy):
     assert "missing" not in told(standing(busy, money=100.0))
+
+
+def test_files_that_cannot_be_read_are_named_but_not_without_end(busy):
+    for k in range(8):
+        busy.task(f"task-{k}", rollouts=1, baseline=False)
+        busy.store(busy.live(f"task-{k}") / "run_1.json", b"{")
+    found = [line for line in told(standing(busy)).splitlines() if line.startswith("  cannot be read: ")]
+    assert len(found) == 6
+    assert found[0].startswith("  cannot be read: task-0, rollout 0: ")
+    assert found[-1] == "  cannot be read: 3 files more"
+    assert standing(busy).troubled
 
 
 def test_the_miniature_is_named(campaign):
@@ -215,6 +226,8 @@ def test_a_terminal_is_drawn_over_and_never_wraps_nor_scrolls(busy, made):
     screen.show(standing(busy), last=True)
     second = stream.getvalue()[len(first) :]
     assert second.startswith("\x1b[3F\x1b[J")
+    screen.end()
+    assert stream.getvalue() == first + second + "\n", "the prompt begins on a line of its own"
     assert len(second.splitlines()) == 4, "the last look is whole"
 
 
@@ -317,6 +330,11 @@ def test_the_budget_that_a_campaign_was_started_with_tells_truncation(known, bus
     with supervisor():
         main(["clbench", "status", "my name", "--home", str(home)])
     assert "of a budget of $0.03 a rollout: it is as good as cut [pause]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("told", ["much", "", "-3", "0", None])
+def test_a_budget_that_is_no_number_tells_nothing(told):
+    assert _budget(told) is None
 
 
 def test_a_name_that_is_nearly_right_is_suggested(known, capsys):

@@ -193,6 +193,22 @@ def test_a_pass_that_is_through_and_earned_nothing_at_a_price_is_told(campaign, 
     assert looks.texts == ["db, rollout 0: all 4 instances earned what an empty answer earns"]
 
 
+def test_one_turn_each_of_a_task_that_takes_several_is_told_where_none_succeeded(campaign, made, looks):
+    campaign.task(SALES, expected=4)
+    outcomes = [made.outcome(k, -0.2, 0.3) for k in range(4)]
+    turns = [made.turn(k) for k in range(4)]
+    campaign.write(
+        SALES, 0, outcomes, interactions=turns, execution={"total_interactions": 4}, status="completed"
+    )
+    assert looks() == [(KINDS.POISONED, 0, False)]
+    assert "one turn on every instance" in looks.texts[0]
+    outcomes[3] = made.outcome(3, -0.2, 0.3, success=True)
+    campaign.write(
+        SALES, 0, outcomes, interactions=turns, execution={"total_interactions": 4}, status="completed"
+    )
+    assert looks() == []
+
+
 def test_a_budget_that_does_not_last_is_told_before_it_cuts(campaign, made, looks):
     campaign.task(POKER, expected=100)
     campaign.write(POKER, 0, [made.outcome(k) for k in range(5)], cost=5.0)
