@@ -139,9 +139,8 @@ def runs_root_of(environment: Mapping[str, str], checkout: Path, *, embedded: bo
         checkout: its root.
         embedded: whether it is the miniature, which keeps them in its checkout.
     """
-    told = environment.get(RUNS_ROOT)
-    usual = checkout / "cl_bench_runs" if embedded else Path("~/cl_bench_runs")
-    return (Path(told) if told else usual).expanduser()
+    told = environment.get(RUNS_ROOT) or ("cl_bench_runs" if embedded else "~/cl_bench_runs")
+    return checkout / Path(told).expanduser()  # the benchmark runs in its checkout's root
 
 
 def runroot_folders(runs_root: Path, since: float = 0.0) -> list[Path]:

@@ -84,8 +84,10 @@ def test_a_network_that_does_not_exist_has_no_gateway(asked):
 
 
 @pytest.fixture
-def network(engine):
-    """A bridge of its own, and the host's address on it."""
+def network(engine, asked):
+    """A bridge of its own, on which the host has an address."""
+    if asked.machine().rootless:
+        pytest.skip("a rootless engine keeps its bridges in a network that the host has no address in")
     try:
         made = engine.networks.create("evalharness-test-bridge")
     except APIError as problem:

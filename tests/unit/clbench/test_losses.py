@@ -439,6 +439,7 @@ def test_each_class_is_counted_by_what_became_of_its_questions(left):
     ("told", "embedded", "root"),
     [
         ({"OUROBOROS_BENCH_RUNS_ROOT": "/runs"}, False, "/runs"),
+        ({"OUROBOROS_BENCH_RUNS_ROOT": "runs"}, False, "/checkout/runs"),
         ({}, True, "/checkout/cl_bench_runs"),
         ({}, False, str(Path.home() / "cl_bench_runs")),
     ],
