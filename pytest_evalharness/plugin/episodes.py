@@ -9,10 +9,13 @@ import pytest
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.plugin.collection import only_looks
 from pytest_evalharness.plugin.marks import LEAGUE_AB
-from pytest_evalharness.plugin.records import remember, results_of
+from pytest_evalharness.plugin.records import remember, remember_folders, results_of
 from pytest_evalharness.plugin.session import EvalSession, relative
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from pytest_evalharness.league.arm_episodes import ArmEpisodes
 
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 def episodes(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> ArmEpisodes:
     """What both arms of the marked case left, downloaded into the home: `episodes.candidate`, `episodes.baseline`.
 
-    A case that fails names the folders. Whether the comparison can be believed does not matter here.
+    A case that fails names the folders, and JUnit does of every case. Whether the comparison can be believed does not matter here.
 
     Raises:
         EvalHarnessError: the comparison could not be had, or the server cannot be asked for what its games left.
@@ -51,6 +54,9 @@ def episodes(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Ar
         server=run.identity,
         clock=SystemClock(),
     )
+    remember_folders(
+        request.node, {side: _named(folders, request.config) for side, folders in found.folders.items()}
+    )
     # Sections are shown of cases that fail.
     shown = [
         f"{side}: {relative(folder, request.config)}"
@@ -59,3 +65,12 @@ def episodes(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> Ar
     ]
     request.node.add_report_section("call", "episodes", "\n".join([*shown, *found.remarks()]))
     return found
+
+
+def _named(folders: Sequence[Path], config: pytest.Config) -> str:
+    """The folders of a side, as short as its requests are named."""
+    from pytest_evalharness.report.model import MANY
+
+    if len(folders) < MANY:
+        return " ".join(relative(folder, config) for folder in folders)
+    return f"{len(folders)} folders in {relative(folders[0].parent, config)}"

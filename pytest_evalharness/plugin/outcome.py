@@ -22,7 +22,7 @@ from pytest_evalharness.errors import (
 )
 from pytest_evalharness.plugin.kinds import FIXTURES
 from pytest_evalharness.plugin.marks import CLBENCH, CLBENCH_AB, ENGINE_BENCHMARK, mark_of
-from pytest_evalharness.plugin.records import benchmark_of, results_of, runs_of
+from pytest_evalharness.plugin.records import benchmark_of, folders_of, results_of, runs_of
 from pytest_evalharness.plugin.session import existing_session, is_worker, plain, session_of
 
 if TYPE_CHECKING:
@@ -190,6 +190,8 @@ def attach(item: pytest.Item, report: pytest.TestReport) -> None:
     if mark is not None and mark.name in {CLBENCH, CLBENCH_AB}:
         attach_runs(item, report)
         return
+    for side, folders in folders_of(item).items():
+        put(item, report, f"{PREFIX}episodes_{side}", folders)
     results = results_of(item)
     try:
         told = [result.to_json() for result in results]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
@@ -23,6 +24,7 @@ SINGLE_ARM = "evalharness.single_arm"
 RESULT = pytest.StashKey["list[Result]"]()
 BENCHMARK = pytest.StashKey["EngineResult"]()
 RUNS = pytest.StashKey["list[OfARun]"]()
+FOLDERS = pytest.StashKey[Mapping[str, str]]()
 
 
 def remember(item: pytest.Item, result: Result) -> None:
@@ -53,6 +55,16 @@ def remember_run(item: pytest.Item, looked: OfARun) -> None:
 def runs_of(item: pytest.Item) -> list[OfARun]:
     """What the case got to see of CL-Bench runs."""
     return item.stash.get(RUNS, [])
+
+
+def remember_folders(item: pytest.Item, folders: Mapping[str, str]) -> None:
+    """Keep where the games of each side are, for the item's report."""
+    item.stash[FOLDERS] = folders
+
+
+def folders_of(item: pytest.Item) -> Mapping[str, str]:
+    """Where the games of each side are, if the case asked for them."""
+    return item.stash.get(FOLDERS, {})
 
 
 def results_of(item: pytest.Item) -> list[Result]:

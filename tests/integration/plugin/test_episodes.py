@@ -34,6 +34,12 @@ def test_a_case_that_fails_names_where_its_games_are(project):
     assert "Captured episodes call" in text
     assert all(f".evalharness/episodes/{name}" in text for name in names)
     assert all((project.home / "episodes" / name / "index.json").is_file() for name in names)
+    (found,) = project.properties()
+    told = [found[f"evalharness.episodes_{side}"] for side in ("candidate", "baseline")]
+    assert sorted(told) == [f".evalharness/episodes/{name}" for name in names]
+    assert all(
+        found[f"evalharness.request_{side}"] in told[at] for at, side in enumerate(("candidate", "baseline"))
+    )
 
 
 def test_what_was_downloaded_is_not_downloaded_again(project):
