@@ -240,22 +240,22 @@ def _container(chain: Chain, mine: Sequence[Event] | str, roots: Sequence[Runroo
 
 
 def _bridge(log: BridgeLog, roots: Sequence[Runroot]) -> Stage:
-    """Questions that an engine got and whose answer came back, by the adapter's own words and the engine's own records."""
+    """Questions that an engine got and whose answer came back, by the adapter's own words and the engine's own records.
+
+    An engine that cannot reach the shim completes every question all the same, with nothing that it has looked up.
+    """
     ended = sum(task.ended for root in roots for task in root.tasks)
     sent = [one for one in log.questions.values() if one.id not in log.repairs]
     back = [one for one in sent if one.delivered]
-    target = next((root.folder / _SHIM for root in roots if (root.folder / _SHIM).exists()), None)
-    told = (
-        f"{len(sent)} questions were sent, {ended} tasks of the engine ended, {len(back)} answers came back"
-    )
-    if any(root.refused for root in roots):
-        told += "; a tool says that nobody listens at the shim"
-    elif target is None and roots:
-        told += "; the engine was never told where the shim is"
-    lost = next((one.lost for one in sent if one.lost), "")
-    return _stage(
-        StageName.BRIDGE, printable(f"{told}; {lost}" if lost else told, 300), seen=bool(back and ended)
-    )
+    told = [f"{len(sent)} tasks were sent to the engine, {ended} ended there, {len(back)} answers came back"]
+    refused = any(root.refused for root in roots)
+    if refused:
+        told.append("a tool says that nobody listens at the shim")
+    elif roots and not any((root.folder / _SHIM).exists() for root in roots):
+        told.append("the engine was never told where the shim is")
+    told += [one.lost for one in sent if one.lost][:1]
+    works = bool(back) and ended > 0 and not refused
+    return _stage(StageName.BRIDGE, printable("; ".join(told), 300), seen=works)
 
 
 def _answer(told: Answers) -> Stage:

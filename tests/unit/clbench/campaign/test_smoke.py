@@ -187,7 +187,7 @@ def test_a_chain_that_works_shows_all_five_stages(left):
     assert found[StageName.IMAGE].what == "clbench-ouroboros:dev sha256:ace6"
     assert found[StageName.CONTAINER].what == "started: clbench-obo-4711-40000"
     assert found[StageName.BRIDGE].what == (
-        "3 questions were sent, 3 tasks of the engine ended, 3 answers came back"
+        "3 tasks were sent to the engine, 3 ended there, 3 answers came back"
     )
     assert found[StageName.ANSWER].what == "3 of 3 questions"
 
