@@ -195,7 +195,9 @@ def _fetch(
         server = f"{EMBEDDED}:{settings['arena_seed']}"
     asked = {key: settings[key] for key in ("arena_pace", "arena_dialect")}
     try:
-        with connected_to(server, home, asked, stop=stop, on_remark=progress.remark) as observatory:
+        with connected_to(
+            server, home, asked, stop=stop, on_remark=progress.remark, not_done=_NOTHING
+        ) as observatory:
             return fetch(
                 observatory,
                 selection,

@@ -162,6 +162,7 @@ def connected_to(
     *,
     stop: threading.Event | None = None,
     on_remark: Callable[[str], None] = lambda _: None,
+    not_done: str = "nothing was submitted",
 ) -> Iterator[Observatory]:
     """A server; see `connected`.
 
@@ -171,6 +172,7 @@ def connected_to(
         asked: settings by key, of which those of an embedded league count.
         stop: once set, no call waits any longer.
         on_remark: told what every reader should know, such as a list that the server may have cut.
+        not_done: what does not happen if it cannot be had.
 
     Raises:
         EvalHarnessError: it does not answer, or there are no credentials.
@@ -201,11 +203,11 @@ def connected_to(
                 root = started.api
             # The embedded server has its own token; one meant for a hosted league must not be sent to it.
             environment = {"SOFTMAX_CONFIG_DIR": str(home / "arena" / "credentials")}
-        token = load_token(root, environ=environment, clock=clock)
+        token = load_token(root, environ=environment, clock=clock, not_done=not_done)
         with Observatory(
             root, token, clock=clock, rng=random.Random(), stop=stop, on_remark=on_remark
         ) as observatory:
-            dialect = observatory.learn()
+            dialect = observatory.learn(not_done=not_done)
             if dialect.assumed:
                 print(f"note: server API: {dialect.words}", file=sys.stderr)
             yield observatory

@@ -98,7 +98,12 @@ class Token:
 
 
 def load_token(
-    server_root: str, *, environ: Mapping[str, str], clock: Clock | None = None, home: Path | None = None
+    server_root: str,
+    *,
+    environ: Mapping[str, str],
+    clock: Clock | None = None,
+    home: Path | None = None,
+    not_done: str = NOTHING_SUBMITTED,
 ) -> Token:
     """The token for a server.
 
@@ -109,6 +114,7 @@ def load_token(
         environ: the environment.
         clock: tells whether a player session has expired; the machine's by default.
         home: the home folder; `HOME` of the environment by default.
+        not_done: what does not happen without a token.
 
     Raises:
         ForkWithoutSecrets: there is none, in a GitHub pull request from a fork.
@@ -121,7 +127,7 @@ def load_token(
         except ValueError as problem:
             raise NoCredentials(
                 f"{TOKEN_VARIABLE} cannot be used: {problem}",
-                not_done=NOTHING_SUBMITTED,
+                not_done=not_done,
                 next_step=f"set the environment variable {TOKEN_VARIABLE} to a token",
             ) from None
     try:
@@ -130,10 +136,11 @@ def load_token(
         )
     except NoCredentials as missing:
         if not pull_request_from_fork(environ):
+            missing.not_done = not_done
             raise
         raise ForkWithoutSecrets(
             f"not run: no credentials (a pull request from a fork has no secrets)\n  {missing.what}",
-            not_done=NOTHING_SUBMITTED,
+            not_done=not_done,
             next_step="whoever may use the league runs this edit: push it to a branch of the repository itself",
         ) from None
 

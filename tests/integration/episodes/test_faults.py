@@ -248,6 +248,24 @@ def test_names_that_a_server_gives_are_never_paths(league, run, tmp_path, fault)
     assert len(folders) == len(json.loads((out / "index.json").read_text())["episodes"]) == 3
 
 
+def test_an_id_with_slashes_can_be_typed(today, run, tmp_path, capsys):
+    today.fault("slashed-ids")
+    out, hostile = tmp_path / "deep" / "out", "ereq_/../../../escaped"
+
+    assert run(today, "--xreq", today.played, "-n", "2", "--late", "0.1", "--out", str(out))[0] == 0
+    code, told, _ = run(today, "--ereq", hostile, "--ereq", "../../escaped", "--out", str(out))
+
+    assert code == 1
+    assert f"{hostile}: the server shows no such episode" in told
+    assert "../../escaped: the server shows no such episode" in told
+    assert main(["episodes", "show", str(out), hostile]) == 0
+    assert "logs/game.log" in capsys.readouterr().out
+    assert main(["episodes", "verify", str(out)]) == 0
+    (entry,) = [each for each in open_folder(out).episodes if each.id == hostile]
+    assert entry.path.parent == out
+    assert sorted(path.name for path in tmp_path.rglob("*escaped*")) == []
+
+
 def test_logs_whose_names_tell_no_seat_are_asked_for_by_seat(june, download, verified, tmp_path):
     june.fault("hostile-files")
 

@@ -159,6 +159,21 @@ def test_what_nobody_knows_is_told(today, run, tmp_path, words, code, said):  # 
     assert out == ""
 
 
+def test_without_a_token_it_is_told_that_nothing_was_downloaded(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("EVALHARNESS_TOKEN", raising=False)
+    monkeypatch.setenv("SOFTMAX_CONFIG_DIR", str(tmp_path))
+
+    code = main(
+        ["episodes", "--ereq", "ereq_1", "--server", "http://127.0.0.1:1", "--out", str(tmp_path / "out")]
+    )
+
+    errors = capsys.readouterr().err
+    assert code == 11
+    assert "no token for http://127.0.0.1:1" in errors
+    assert "not done: nothing was downloaded" in errors
+    assert "submitted" not in errors
+
+
 def test_pools_are_of_mid_2026(league, run, download, tmp_path):
     if league.dialect == "current":
         code, _, errors = run(league, "--pool", "pool_1", "--out", str(tmp_path))
