@@ -12,15 +12,14 @@ from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.clbench.campaign.changed_files import ChangedFiles
 from pytest_evalharness.clbench.campaign.loss_classes import Count, LossClass, counted
 from pytest_evalharness.clbench.campaign.losses import losses_of
-from pytest_evalharness.clbench.campaign.preflight_machine import RUNS_ROOT
 from pytest_evalharness.clbench.campaign.recipe import BUDGET, OUROBOROS
+from pytest_evalharness.clbench.campaign.runroots import runs_root_of
 from pytest_evalharness.clbench.campaign.snapshot import Snapshot
+from pytest_evalharness.clbench.domains import Family, families
 from pytest_evalharness.ledger.journal import Ledger
 
 _EVERY = 30.0
 """Seconds between two looks at engines' folders: there are hundreds."""
-_RUNS_ROOTS = (Path("~/cl_bench_runs"), Path("cl_bench_runs"))
-"""Where engines have their folders unless a variable says otherwise: the adapter's, and the miniature's below its checkout."""
 
 
 @dataclass(frozen=True)
@@ -110,14 +109,7 @@ class LossReader:
         if self._at is None or now - self._at >= _EVERY:
             self._at = now
             since = told.created_at or snapshot.began or 0.0
-            root = self._root(self._checkout, told)
+            embedded = Family.EMBEDDED in families(one.task for one in snapshot.tasks)
+            root = runs_root_of(told.environment or os.environ, self._checkout, embedded=embedded)
             self._counts = counted(losses_of(root, self._logs, since=since, files=self._files))
         return self._counts
-
-    def _root(self, checkout: Path, told: Supervision) -> Path:
-        named = told.environment.get(RUNS_ROOT) or os.environ.get(RUNS_ROOT)
-        if named:
-            return (checkout / Path(named).expanduser()).absolute()
-        usual, below = _RUNS_ROOTS
-        own = checkout / below
-        return own if own.is_dir() else usual.expanduser()
