@@ -18,7 +18,7 @@ from pytest_evalharness.clbench.miniature.policy import EMPTY_ACTIONS, NULL_ACTI
 from pytest_evalharness.clbench.miniature.schedules import Schedule, schedule
 from pytest_evalharness.clbench.miniature.systems.contract import Place, Response, System
 from pytest_evalharness.clbench.miniature.tasks.contract import Observation, Query, Step, Task
-from pytest_evalharness.clbench.miniature.traces import Recorder, local_now
+from pytest_evalharness.clbench.miniature.traces import Recorder, local_now, system_entry
 from pytest_evalharness.clbench.miniature.usage import Call
 
 PACE = "CLBENCH_MINIATURE_PACE"
@@ -117,12 +117,11 @@ def _play(job: Job) -> dict[str, Any]:
     head = {
         "schedule": job.task_params["schedule"],
         "task_brief": task.brief,
-        "system": {"name": job.system, "params": job.system_params, "continuity": "fresh_per_turn"},
+        "system": system_entry(job.system, job.system_params),
         "task": {"name": job.task, "params": {**params, "expected_num_instances": task.num_instances}},
     }
     index = job.instance if job.run_index is None else job.run_index
     recorder = Recorder(head, job.place.phase, job.run_group_id, index, job.live)
-    recorder.snapshot()
     recorder.add(outcomes)
     system = registry.system_class(job.system)(job.place, job.system_params)
     try:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_evalharness.clbench.miniature import usage
 from pytest_evalharness.clbench.miniature.passes import Job, Refused, play
-from pytest_evalharness.clbench.miniature.traces import local_now, write_json
+from pytest_evalharness.clbench.miniature.traces import local_now, system_entry, write_json
 
 MERCY = "CLBENCH_MINIATURE_MERCY"
 """Seconds that an orphan works on; upstream's work for ever."""
@@ -83,7 +83,6 @@ class Baseline:
         self.traces: dict[int, dict[str, Any]] = {}
         self.blocked: list[dict[str, Any]] = []
         self.started = local_now()
-        self.written()
 
     def take(self, number: int, done: Future[dict[str, Any]]) -> None:
         """Add an instance, or that it was refused."""
@@ -110,6 +109,7 @@ class Baseline:
             for kind in ("respond", "observe")
         )
         status = "completed_with_gaps" if self.blocked else "completed"
+        brief = ordered[0]["task_brief"] if ordered else None
         first, total, ended = self.jobs[0], len(self.jobs), local_now()
         blocked = sorted(self.blocked, key=lambda one: int(one["instance_index"]))
         rewards = [one["reward"] or 0.0 for one in outcomes]
@@ -127,6 +127,7 @@ class Baseline:
             "run_index": None,
             "status": status,
             "phase": "baseline",
+            "task_brief": brief,
             "instances_total": total,
             "instances_completed": len(outcomes),
             "instances_blocked": len(blocked),
@@ -143,11 +144,11 @@ class Baseline:
             "status": status,
             "phase": "baseline",
             "schedule": first.task_params["schedule"],
-            "task_brief": ordered[0]["task_brief"] if ordered else None,
-            "system": {"name": first.system, "params": first.system_params, "continuity": "fresh_per_turn"},
+            "task_brief": brief,
+            "system": system_entry(first.system, first.system_params),
             "task": {"name": first.task, "params": first.task_params},
             "execution": execution,
-            "artifacts": {},
+            "artifacts": {"instances": [one["artifacts"] for one in ordered]},
             "system_artifacts": None,
             "interactions": interactions,
             "instance_outcomes": outcomes,

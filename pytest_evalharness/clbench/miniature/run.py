@@ -53,8 +53,6 @@ def command(argv: Sequence[str], root: Path) -> int:
                 f"--{kind}.{name.replace('_', '-')}", dest=f"{kind}.{name}", help=f"default: {default}"
             )
     parsed = parser.parse_args(told)
-    if parsed.verbosity < 0:
-        parser.error("--verbosity must be >= 0")
     params = {kind: arguments.params(parser, parsed, config, kind, defaults[kind]) for kind in defaults}
     chosen = arguments.chosen_schedule(root, task, params["task"])
     plan = Plan(
@@ -132,6 +130,7 @@ class Plan:
     def _execute(self) -> None:
         from pytest_evalharness.clbench.miniature import passes, pool, summaries
         from pytest_evalharness.clbench.miniature.faults import Faults
+        from pytest_evalharness.clbench.miniature.traces import system_entry
 
         Faults(self.root).striking(
             "", self.task, None, 0
@@ -139,7 +138,7 @@ class Plan:
         built = passes.build_task(self.root, self.task, self.task_params)
         shown = {**self.task_params, "expected_num_instances": built.num_instances}
         head = {
-            "system": {"name": self.system, "params": self.system_params, "continuity": "fresh_per_turn"},
+            "system": system_entry(self.system, self.system_params),
             "task": {"name": self.task, "params": shown},
             "task_brief": built.brief,
         }

@@ -34,8 +34,6 @@ def command(argv: Sequence[str], root: Path) -> int:
     parser = _parser()
     parsed, extra = parser.parse_known_args(argv)
     verbosity = max(parsed.verbosity, parsed.verbose)
-    if verbosity < 0:
-        parser.error("--verbosity must be >= 0")
     slug = slugified(parsed.name)
     if not slug:
         parser.error("--name must contain at least one filesystem-safe character")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,19 @@ from pytest_evalharness.clbench.miniature.usage import Call
 def local_now() -> datetime:
     """Now, on the machine's clock and without a zone: so it stands in traces, while manifests are in UTC."""
     return datetime.now()  # noqa: DTZ005 - as upstream writes it
+
+
+def system_entry(name: str, params: dict[str, Any]) -> dict[str, Any]:
+    """How traces and manifests name a system; what they say of continuity is the same for every one, memory or not."""
+    continuity = {
+        "mode": "fresh_per_turn",
+        "always_continue": False,
+        "allow_resume_during_instance": False,
+        "reset_behavior": "reset_clears_conversation",
+        "description": "A system begins each turn anew, unless it has a memory of its own.",
+        "baseline_scope": "Each instance of the baseline has a system of its own.",
+    }
+    return {"name": name, "params": params, "continuity": continuity}
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -84,6 +97,8 @@ class Recorder:
                 },
                 "observation": _observation(observation),
                 "timing": {
+                    "response_start_time": (local_now() - timedelta(seconds=seconds)).isoformat(),
+                    "response_end_time": local_now().isoformat(),
                     "response_latency_seconds": seconds,
                     "response_latency_ms": round(1000 * seconds, 3),
                 },
@@ -106,7 +121,7 @@ class Recorder:
     def snapshot(self) -> None:
         """Rewrite the live file, if there is one."""
         if self.live is not None:
-            write_json(self.live, self.payload("running", None))
+            write_json(self.live, {**self.payload("running", None), "artifacts": {"files": []}})
 
     def finish(self, status: str, extra: dict[str, Any] | None = None) -> dict[str, Any]:
         """The trace of an ended pass, also written as the last snapshot; memory and artifacts are in the trace only."""
@@ -125,7 +140,7 @@ class Recorder:
         }
         trace = self.payload(status, result) | (extra or {})
         if self.live is not None:
-            write_json(self.live, trace)
+            write_json(self.live, {**trace, "artifacts": {"files": []}})
         return trace
 
     def payload(self, status: str, result: dict[str, Any] | None) -> dict[str, Any]:

@@ -105,7 +105,8 @@ def test_live_snapshots_are_numbered_from_one_and_traces_from_zero(submitted):
     assert set(traces) == {"baseline.json", "run_0000.json", "run_0001.json"}
     for index in range(2):
         trace, snapshot = traces[f"run_{index:04d}.json"], live[f"run_{index + 1}"]
-        assert {**trace, "system_memory": None} == {**snapshot, "system_memory": None}
+        apart = {"system_memory": None, "artifacts": None}  # a snapshot has neither, as upstream's
+        assert trace | apart == snapshot | apart
         assert trace["system_memory"]["files"]
 
 
