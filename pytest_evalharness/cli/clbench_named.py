@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_evalharness.cli.home import add_home, home_of, opened
-from pytest_evalharness.errors import UsageError
+from pytest_evalharness.errors import EvalHarnessError, UsageError
 
 if TYPE_CHECKING:
     from pytest_evalharness.ledger.journal import Ledger
@@ -47,15 +48,18 @@ class Named:
 
 
 @contextmanager
-def named(parsed: argparse.Namespace, *, not_done: str) -> Iterator[Named]:
+def named(
+    parsed: argparse.Namespace, *, not_done: str, refusal: type[EvalHarnessError] = UsageError
+) -> Iterator[Named]:
     """The campaign that was named: a folder that is there, a run of the named checkout, a campaign of the ledger, a run of this checkout.
 
     Args:
         parsed: the options of `add_named`.
         not_done: what did not happen if there is none.
+        refusal: what is raised then.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, unless `refusal` is something else.
     """
     from pytest_evalharness.clbench.campaign.plan import slug_of
 
@@ -64,18 +68,18 @@ def named(parsed: argparse.Namespace, *, not_done: str) -> Iterator[Named]:
     home = home_of(parsed)
     with opened(home, reading=True) as ledger:
         known = {} if ledger is None else {one.name: one for one in ledger.campaigns.every()}
-        if Path(parsed.campaign).is_dir():
+        if os.path.isdir(parsed.campaign):  # noqa: PTH112 - pathlib raises for a name that is too long
             folder = Path(parsed.campaign).resolve()
         elif root is None and parsed.campaign in known:
             folder = Path(known[parsed.campaign].told["run_folder"]).resolve()
-        elif beside.is_dir():
+        elif os.path.isdir(beside):  # noqa: PTH112
             folder = beside.resolve()
         else:
-            raise _nobody(
-                parsed.campaign,
-                list(known),
-                f"neither the ledger of {home} nor {beside.parent} has it",
-                not_done,
+            raise refusal(
+                f"there is no campaign {parsed.campaign!r}: it is no folder, and neither the ledger of {home} nor "
+                f"{beside.parent} has it{_hint(parsed.campaign, list(known))}",
+                not_done=not_done,
+                next_step="name it by final_results/runs/NAME, or --checkout DIR with the name",
             )
         for name, record in known.items():
             if Path(record.told["run_folder"]).resolve() == folder:
@@ -84,13 +88,8 @@ def named(parsed: argparse.Namespace, *, not_done: str) -> Iterator[Named]:
         yield Named(folder, root)
 
 
-def _nobody(told: str, known: list[str], why: str, not_done: str) -> UsageError:
+def _hint(told: str, known: list[str]) -> str:
     from pytest_evalharness.base.values import near
 
     meant = near(told, known)
-    hint = f"; did you mean {meant!r}?" if meant else ""
-    return UsageError(
-        f"there is no campaign {told!r}: it is no folder, and {why}{hint}",
-        not_done=not_done,
-        next_step="name it by final_results/runs/NAME, or --checkout DIR with the name",
-    )
+    return f"; did you mean {meant!r}?" if meant else ""

@@ -159,6 +159,9 @@ def test_what_is_no_campaign_is_refused(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["clbench", "status", "nothing"]) == 4
     assert "there is no campaign 'nothing'" in capsys.readouterr().err
+    for odd in ("x" * 5000, "../..", "a\x1b[2Jb", ""):
+        assert main(["clbench", "status", odd]) in {4, 11}
+        assert "\x1b" not in capsys.readouterr().err
     assert main(["clbench", "status", str(tmp_path)]) == 11
     assert "neither manifest.json nor tasks/" in capsys.readouterr().err
     for wrong in (["--interval", "0"], ["--budget", "much"], ["--money", "-1"]):
