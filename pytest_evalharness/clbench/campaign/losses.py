@@ -1,6 +1,6 @@
 """What a campaign lost, and to what: engines' task results and events, the adapter's log, and the container engine's events together.
 
-A loss is of one task of an engine. The adapter asks a question up to three times, so the benchmark may lose fewer questions.
+A loss is of one question, as far as logs and folders tell which; else of one task of an engine, of which a question can have three.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from pytest_evalharness.base.clock import span
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.clbench.artifact import Unreadable
+from pytest_evalharness.clbench.campaign.asked_again import by_question
 from pytest_evalharness.clbench.campaign.bridge_log import BridgeLog, Question, bridge_log
 from pytest_evalharness.clbench.campaign.bridge_rows import missing_rows
 from pytest_evalharness.clbench.campaign.capacity import Family, family
@@ -131,10 +132,10 @@ def losses(seen: Seen) -> tuple[Loss, ...]:
         found.setdefault(key, one)
     for one in _unexplained(seen, places, {one.question for one in found.values()}):
         found[one.kind, one.question, Path()] = one
+    questions = [one for log in seen.logs.values() for one in log.questions.values()]
+    each = by_question(found.values(), seen.runroots, questions)
     order = list(LossClass)
-    return tuple(
-        sorted(found.values(), key=lambda one: (order.index(one.kind), one.at or 0.0, one.task, one.question))
-    )
+    return tuple(sorted(each, key=lambda one: (order.index(one.kind), one.at or 0.0, one.task, one.question)))
 
 
 def _unexplained(

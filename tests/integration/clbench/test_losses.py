@@ -63,13 +63,16 @@ def test_each_defect_is_told_on_its_question(struck):
     _, runs_root, logs = struck
     told = losses_of(runs_root, logs)
     assert {(one.kind, one.fate, one.position) for one in told} == {
-        (LossClass.WORKER_OOM, Fate.LOST, 1),
+        (LossClass.WORKER_OOM, Fate.SURVIVED, 1),
         (LossClass.NETWORK_OUTAGE, Fate.SURVIVED, None),
         (LossClass.PROSE_FINAL, Fate.SURVIVED, 3),
         (LossClass.SHIM_UNREACHABLE, Fate.UNKNOWN, None),
         (LossClass.LATE_ERRORS, Fate.SURVIVED, 5),
         (LossClass.KEY_LIMIT, Fate.LOST, 7),
     }
+    words = {one.position: one.words for one in told}
+    assert words[1].endswith("it was asked again, and answered")
+    assert words[7].endswith("; 3 tasks of this question")
     assert {one.task for one in told if one.position is not None} == {LOOKUP}
     assert {count.total for count in counted(told).values()} == {1}
 
@@ -79,9 +82,9 @@ def test_the_command_tells_them_of_a_folder(struck, capsys):
     assert losses(miniature, "struck") == 1
     out = capsys.readouterr().out
     assert out.startswith(
-        "struck (embedded miniature): 2 lost, 3 survived, 1 of which nothing tells, in 6 classes\n"
+        "struck (embedded miniature): 1 lost, 4 survived, 1 of which nothing tells, in 6 classes\n"
         "  read: 1 engines' folders, logs of lookup\n"
-        "  worker out of memory: 1 lost\n"
+        "  worker out of memory: 1 survived\n"
         "      closed by: max_workers 3"
     )
     assert "lost: lookup, question 7: " in out

@@ -457,6 +457,44 @@ def test_one_loss_that_two_files_tell_of_is_one(left):
     assert len(lost(left)) == 1
 
 
+def given_up(left, name, position, **told):
+    left.submitted("cohort_studies", name, position)
+    left.task(name, **(told or OOM))
+    left.says("cohort_studies", f"task {name} terminal (failed) without a protocol action — abandoning scope")
+
+
+def test_a_question_that_was_asked_three_times_is_lost_once(left):
+    for name in ("t1", "t2", "t3"):
+        given_up(left, name, 5)
+    given_up(left, "t4", 6)
+    told = lost(left)
+    assert [(one.fate, one.position) for one in told] == [(Fate.LOST, 5), (Fate.LOST, 6)]
+    assert told[0].words.endswith("; 3 tasks of this question")
+
+
+def test_a_question_that_was_asked_again_and_answered_is_not_lost(left):
+    given_up(left, "t1", 5)
+    left.submitted("cohort_studies", "t2", 5)
+    left.task("t2", result=ANSWER)
+    left.says("cohort_studies", "final-answer delivery: task t2 finalized item q_index=5 via final text")
+    (one,) = lost(left)
+    assert (one.fate, one.question) == (Fate.SURVIVED, "t1")
+    assert one.words.endswith("; it was asked again, and answered")
+
+
+def test_the_same_position_of_another_engine_is_another_question(left):
+    given_up(left, "t1", 0)
+    left.root("aaaa0002")
+    given_up(left, "t2", 0)
+    left.submitted("cohort_studies", "t3", 0)
+    left.task("t3", result=ANSWER)
+    left.says("cohort_studies", "final-answer delivery: task t3 finalized item q_index=0 via final text")
+    assert found(left) == [
+        (LossClass.WORKER_OOM, Fate.LOST, "t1"),
+        (LossClass.WORKER_OOM, Fate.SURVIVED, "t2"),
+    ]
+
+
 def test_engines_of_an_earlier_campaign_are_left_out(left):
     left.task("t1", **OOM)
     for path in [left.folder / "data", *(left.folder / "data").rglob("*")]:
