@@ -65,6 +65,15 @@ class Estimate:
         return sum(one.rollout * self.rollouts + one.baseline for one in self.tasks.values())
 
 
+def elsewhere(system: str, *, embedded: bool) -> Mapping[str, TaskCost]:
+    """What tasks have cost in published campaigns of the runbook's configuration at effort low; empty where nothing tells."""
+    if embedded:
+        return {task: TaskCost(*told) for task, told in _MINIATURE.items()}
+    if system != OUROBOROS:
+        return {}
+    return {task: TaskCost(rollout, rollout * BASELINE_SHARE) for task, rollout in _LOW.items()}
+
+
 def estimate_of(campaign: Campaign, like: PublishedRun | None = None) -> Estimate | str:
     """What a campaign is expected to cost, or why nothing tells.
 

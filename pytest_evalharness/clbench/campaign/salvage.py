@@ -7,7 +7,7 @@ are put together in artifacts that say so, and the manifest says of each task wh
 
 from __future__ import annotations
 
-import copy
+import difflib
 import gzip
 import io
 import json
@@ -20,8 +20,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from pytest_evalharness.base.clock import Clock, iso
-from pytest_evalharness.clbench.artifact import Unreadable, decoded, unpacked
+from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.clbench.artifact import Unreadable, unpacked
+from pytest_evalharness.clbench.campaign.costs import elsewhere
 from pytest_evalharness.clbench.campaign.ended_folder import (
     MANIFEST,
     METADATA,
@@ -30,28 +31,26 @@ from pytest_evalharness.clbench.campaign.ended_folder import (
     open_folder,
 )
 from pytest_evalharness.clbench.campaign.exchange import Exchange, alone, exchange
-from pytest_evalharness.clbench.campaign.rebuilding import (
-    MARK,
-    PARTIAL,
-    Setting,
-    artifact_writer,
-    headline,
-    summary,
+from pytest_evalharness.clbench.campaign.mending import (
+    ENDED,
+    OK,
+    mark_of,
+    mended,
+    metadata,
+    setting,
+    status_of,
 )
+from pytest_evalharness.clbench.campaign.rebuilding import artifact_writer
 from pytest_evalharness.clbench.campaign.remains import PassLeft
 from pytest_evalharness.clbench.campaign.rerun import Price
 from pytest_evalharness.clbench.campaign.salvage_plan import (
-    SET_ASIDE,
-    Head,
     Source,
     TaskLeft,
-    TaskState,
     tasks_left,
 )
-from pytest_evalharness.errors import NotSalvaged, StillRunning
+from pytest_evalharness.clbench.domains import Family, families
+from pytest_evalharness.errors import NothingToSalvage, NotSalvaged, StillRunning, UsageError
 
-OK, FAILED, RUNNING, PENDING = "ok", "failed", "running", "pending"
-ENDED, ENDED_SHORT = "completed", "completed_with_failures"
 _UNCHANGED = "the run directory is as it was"
 Alive = Callable[[EndedFolder], Sequence[str]]
 """Tells which processes of a campaign are alive, a phrase each."""
@@ -121,16 +120,19 @@ def salvage(
         alive: tells which of its processes are alive.
         root: the checkout's root; worked out from the manifest when left out.
         again: tasks to run again, whatever they hold: what is published of them goes into the backup.
-        prices: what tasks cost elsewhere.
+        prices: what tasks cost elsewhere; what is published of that when left out.
         dry_run: say what would be done, and write nothing.
 
     Raises:
-        NothingToSalvage: the folder is no campaign's.
+        NothingToSalvage: the folder is no campaign's, or the checkout it ran in is not there.
+        UsageError: a task to run again is none of the campaign's.
         StillRunning: something of it is alive.
         NotSalvaged: it could not be written; the folder is as it was.
     """
     folder = open_folder(where, root)
+    _require_there(folder, again)
     _require_dead(folder, alive)
+    prices = _prices(folder) if prices is None else prices
     if dry_run:
         tasks = tasks_left(folder, again=again, prices=prices)
         told = _exchange(folder, tasks, clock.now())
@@ -172,6 +174,34 @@ def prepare_missing_only(
         NotSalvaged: it could not be written; the folder is as it was, and nothing should be resumed on it.
     """
     return salvage(where, clock=clock, alive=alive, root=root, prices=prices)
+
+
+def _require_there(folder: EndedFolder, again: Collection[str]) -> None:
+    """Refuse to call lost what is only looked for in the wrong place."""
+    results = folder.root / "results"
+    told = any(
+        entry.get("status") == OK and folder.published(task) is None for task, entry in folder.entries.items()
+    )
+    if not results.is_dir() and (told or not (folder.root / "src").is_dir()):
+        raise NothingToSalvage(
+            f"{folder.name} did not run in {folder.root}: there is no {results}",
+            not_done=f"nothing was called lost: {_UNCHANGED}",
+            next_step="--checkout DIR names the benchmark's checkout that it ran in",
+        )
+    for task in again:
+        if task not in folder.entries:
+            near = difflib.get_close_matches(task, folder.entries, 1)
+            raise UsageError(
+                f"{task!r} is no task of {folder.name}{f': did you mean {near[0]}?' if near else ''}",
+                not_done=_UNCHANGED,
+                next_step=f"its tasks: {', '.join(folder.entries)}",
+            )
+
+
+def _prices(folder: EndedFolder) -> Mapping[str, Price]:
+    embedded = families(folder.entries) == {Family.EMBEDDED}
+    told = elsewhere(folder.system or "", embedded=embedded)
+    return {task: Price(one.rollout, one.baseline) for task, one in told.items()}
 
 
 def _require_dead(folder: EndedFolder, alive: Alive) -> None:
@@ -230,7 +260,7 @@ def _exchange(folder: EndedFolder, tasks: list[TaskLeft], now: float) -> Exchang
             told.aside.append(place)
         if one.source in {Source.COPIED, Source.REBUILT}:
             told.written[place] = _writer(folder, one)
-    manifest = _mended(folder, tasks, now)
+    manifest = mended(folder, tasks, now)
     complete = bool(tasks) and all(one.state.stays for one in tasks)
     if complete and (told or not _is_whole(folder.folder / TOGETHER)):
         writers = {one.task: told.written.get(f"tasks/{one.task}.json.gz") for one in tasks}
@@ -238,7 +268,7 @@ def _exchange(folder: EndedFolder, tasks: list[TaskLeft], now: float) -> Exchang
         manifest["task_artifacts_path"] = folder.relative(folder.folder / TOGETHER)
         told.written[TOGETHER] = _together(tasks, writers)
     if complete and not _is_finished(folder.folder / METADATA):
-        told.written[METADATA] = _plain(_metadata(folder, manifest, now))
+        told.written[METADATA] = _plain(metadata(folder, manifest, now))
     if manifest != folder.manifest:
         told.written[MANIFEST] = _plain(manifest)
     return told
@@ -252,9 +282,9 @@ def _writer(folder: EndedFolder, left: TaskLeft) -> Callable[[BinaryIO], None]:
         left.task,
         left.baseline,
         left.kept,
-        _setting(folder, left),
-        _mark(folder, left),
-        status=_status(left),
+        setting(folder, left),
+        mark_of(folder, left),
+        status=status_of(left),
     )
 
 
@@ -270,101 +300,6 @@ def _copier(source: Path) -> Callable[[BinaryIO], None]:
             packed.write(msgspec.json.format(unpacked(source), indent=-1))
 
     return write
-
-
-def _status(left: TaskLeft) -> str:
-    """Of an artifact that is put together, in the benchmark's words where it has them."""
-    if left.state is TaskState.PARTIAL:
-        return PARTIAL
-    return ENDED if left.state is TaskState.WHOLE else "completed_with_gaps"
-
-
-def _setting(folder: EndedFolder, left: TaskLeft) -> Setting:
-    defaults = folder.defaults(left.task)
-    workers, mode = folder.workers(left.task) or defaults.get("max_workers"), defaults.get("mode")
-    return Setting(
-        folder.schedule(),
-        workers if isinstance(workers, int) else 0,
-        mode if isinstance(mode, str) else "permute",
-        left.head,
-    )
-
-
-def _mark(folder: EndedFolder, left: TaskLeft) -> dict[str, Any]:
-    """What an artifact says of how it was put together; without any time, so that it can be made again."""
-    passes = (*left.kept, *([left.baseline] if left.baseline else []))
-    return {
-        "by": "pytest-evalharness",
-        "state": str(left.state),
-        "groups": sorted({one.group for one in passes}),
-        "rollouts_expected": left.rollouts,
-        "rollouts_complete": list(left.complete),
-        "sources": [folder.relative(one.path) for one in passes if one.path],
-        "written_off": _losses(left),
-    }
-
-
-def _losses(left: TaskLeft) -> list[dict[str, Any]]:
-    return [
-        {
-            "run_index": one.run_index,
-            "run_group": one.group,
-            "instances": one.instances,
-            "expected": one.expected,
-            "cost_usd": one.cost,
-            "why": one.why,
-        }
-        for one in left.written_off
-    ]
-
-
-def _mended(folder: EndedFolder, tasks: list[TaskLeft], now: float) -> dict[str, Any]:
-    """The manifest as it should be."""
-    made = copy.deepcopy(dict(folder.manifest))
-    by_task = {one.task: one for one in tasks}
-    last = {id(entry): entry for entry in EndedFolder(folder.folder, folder.root, made).entries.values()}
-    for entry in last.values():
-        _mend(folder, entry, by_task[entry["task"]])
-    if gone := {one.task: list(one.set_aside) for one in tasks if one.set_aside}:
-        named = made.setdefault(MARK, {}).setdefault(SET_ASIDE, {})
-        named |= {task: sorted({*named.get(task, ()), *groups}) for task, groups in gone.items()}
-    if made.get("status") == RUNNING or made != folder.manifest:
-        short = any(entry.get("status") != OK for entry in last.values())
-        made["status"] = ENDED_SHORT if short else ENDED
-        if not made.get("finished_at"):
-            made["finished_at"] = iso(now)
-    return made
-
-
-def _mend(folder: EndedFolder, entry: dict[str, Any], left: TaskLeft) -> None:
-    """One line of the manifest: `ok` exactly where the benchmark may pass the task over."""
-    published = folder.relative(folder.folder / "tasks" / f"{left.task}.json.gz")
-    if left.state.stays:
-        entry["status"] = OK
-        if left.source is not Source.PUBLISHED or not entry.get("summary_path"):
-            entry["summary_path"] = entry["final_artifact_path"] = published
-        if left.source is Source.COPIED and left.artifact is not None:
-            entry["raw_summary_path"] = folder.relative(left.artifact)
-        if not any(one is not None for one in (entry.get("headline") or {}).values()):
-            entry["headline"] = headline(_summary(folder, left))
-        if left.source is Source.REBUILT:
-            entry[MARK] = {"state": str(left.state), "rollouts_complete": list(left.complete)}
-        return
-    if left.state is TaskState.NOT_BEGUN and entry.get("status") == PENDING:
-        return
-    entry["status"] = FAILED
-    entry["summary_path"] = None
-    entry[MARK] = {
-        "state": str(left.state),
-        "rollouts_complete": list(left.complete),
-        "written_off": _losses(left),
-    }
-
-
-def _summary(folder: EndedFolder, left: TaskLeft) -> dict[str, Any]:
-    if left.artifact is not None:
-        return decoded(unpacked(left.artifact), Head).summary or {}
-    return summary(left.task, left.baseline, left.kept, _setting(folder, left), status=_status(left))
 
 
 def _is_whole(path: Path) -> bool:
@@ -407,47 +342,6 @@ def _plain_artifact(left: TaskLeft, writer: Callable[[BinaryIO], None] | None) -
     held = io.BytesIO()
     writer(held)
     return gzip.decompress(held.getvalue())
-
-
-def _metadata(folder: EndedFolder, manifest: dict[str, Any], now: float) -> dict[str, Any]:
-    """What run-all writes at its very end, for a campaign of which nothing is missing."""
-    entries = EndedFolder(folder.folder, folder.root, manifest).entries
-    batch = str(manifest.get("current_batch_id") or manifest.get("run_group_id") or "")
-    batches = [one for one in manifest.get("batches") or [] if isinstance(one, dict)]
-    if all(one.get("batch_id") != batch for one in batches):
-        ran = [task for task, entry in entries.items() if entry.get("batch_id") in {None, batch}]
-        batches.append(
-            {
-                "batch_id": batch,
-                "run_group_id": batch,
-                "mode": "missing_only" if batches else "initial",
-                "tasks_run": ran,
-                "tasks_passed": ran,
-                "tasks_failed": [],
-                "tasks_skipped": [],
-                "started_at": manifest.get("started_at"),
-                "finished_at": manifest.get("finished_at") or iso(now),
-                MARK: True,
-            }
-        )
-    manifest["batches"] = batches
-    return {
-        "run_name": folder.name,
-        "run_slug": manifest.get("run_slug") or folder.folder.name,
-        "run_group_id": manifest.get("run_group_id"),
-        "latest_batch_id": batch,
-        "system": folder.system,
-        "system_args": list(folder.arguments),
-        "tasks_requested": list(entries),
-        "tasks_run": list(entries),
-        "tasks_skipped": [],
-        "started_at": manifest.get("started_at"),
-        "finished_at": manifest.get("finished_at") or iso(now),
-        "status": ENDED,
-        "command_hint": "clbench run-all --name ... --system ...",
-        "manifest_path": folder.relative(folder.folder / MANIFEST),
-        "batches": batches,
-    }
 
 
 def _plain(value: Any) -> Callable[[BinaryIO], None]:

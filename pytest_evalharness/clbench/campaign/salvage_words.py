@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -34,9 +35,14 @@ def report(found: Salvage, quarantined: Sequence[Quarantined] = ()) -> Iterator[
     for one in quarantined:
         where = "the baseline" if one.run_index is None else f"rollout {one.run_index}"
         yield f"  in quarantine: {_short(one.task)}, {where}: {printable(one.why)}; it counts as missing"
+    if lost := found.written_off:
+        dollars = [one.cost for _, one in lost if one.cost is not None]
+        spent = f", ${sum(dollars):,.2f}" if dollars else ""
+        yield f"  written off in all: {len(lost)} interrupted {'rollout' if len(lost) == 1 else 'rollouts'}{spent}"
     yield from _changes(found)
     if found.to_run:
         yield from _to_run(found)
+    yield f"  evalharness clbench check {shlex.quote(str(found.folder))} says what of it may be believed"
 
 
 def _decision(found: Salvage) -> str:

@@ -48,6 +48,7 @@ class Laid:
         }
         (self.folder / "tasks").mkdir(parents=True)
         (self.folder / "logs").mkdir()
+        (root / "results").mkdir()
         self.store()
 
     def entry(self, task, group, status):
