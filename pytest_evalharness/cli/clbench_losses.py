@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.cli import INCOMPLETE
-from pytest_evalharness.cli.home import add_home, home_of, opened
-from pytest_evalharness.errors import NothingLeft, UsageError
+from pytest_evalharness.cli.clbench_named import add_named, named
+from pytest_evalharness.errors import NothingLeft
 
 if TYPE_CHECKING:
     from pytest_evalharness.clbench.campaign.loss_words import LossReport
@@ -28,14 +28,10 @@ def add_to(inner: Any) -> None:
         "losses",
         help="what a campaign lost, by class, each with what closes it",
         description="Reads the engines' task results and events, the tasks' logs and the container engine's events, and tells each "
-        "known class of loss with what closes it, and whether calls kept to their retry budget. Nothing is started, paid or "
-        "written. 0 if nothing was lost, 1 if something was, or nothing tells; 11 if there is nothing to read.",
+        "known class of loss with what closes it, and whether calls kept to their retry budget. RUNDIR may also be a folder that holds "
+        "engines' own folders. Nothing is started, paid or written. 0 if nothing was lost, 1 if something was, or nothing tells; 11 if there is nothing to read.",
     )
-    losses.add_argument(
-        "named",
-        metavar="NAME|DIR",
-        help="a campaign's name, final_results/runs/NAME of a checkout, or a folder with engines' runroots",
-    )
+    add_named(losses)
     losses.add_argument(
         "--runs-root",
         type=Path,
@@ -44,7 +40,6 @@ def add_to(inner: Any) -> None:
     )
     losses.add_argument("--logs", type=Path, metavar="DIR", help="the tasks' logs (logs/ of the run)")
     losses.add_argument("--json", action="store_true", help="print JSON, every occurrence among it")
-    add_home(losses)
     losses.set_defaults(run=run_losses)
 
 
@@ -90,49 +85,29 @@ class _Found:
 
 
 def _found(parsed: argparse.Namespace) -> _Found:
-    """The campaign that was named: a folder that is there, else a campaign of the ledger.
+    """Where the campaign that was named left what.
 
     Raises:
         UsageError: there is none.
     """
-    from pytest_evalharness.base.values import near
-    from pytest_evalharness.clbench.campaign.runroots import runs_root_of
-
-    told = Path(parsed.named)
-    if told.is_dir():
-        return _of_folder(told, parsed)
-    home = home_of(parsed)
-    with opened(home, reading=True) as ledger:
-        record = ledger.campaigns.find(parsed.named) if ledger else None
-        known = [one.name for one in ledger.campaigns.every()] if ledger else []
-    if record is None:
-        meant = near(parsed.named, known)
-        raise UsageError(
-            f"there is no folder and no campaign {parsed.named!r}"
-            + (f"; did you mean {meant!r}?" if meant else ""),
-            not_done=_NOT_DONE,
-            next_step=f"name a campaign of {home} (--home DIR names another), or a folder",
-        )
-    environment = _strings(record.identity.get("environment"))
-    checkout, embedded = Path(record.told["checkout"]), bool(record.told["embedded"])
-    usual = runs_root_of(environment, checkout, embedded=embedded)
-    logs = parsed.logs or Path(record.told["run_folder"]) / "logs"
-    return _Found(record.name, parsed.runs_root or usual, logs, record.created_at, environment, embedded)
-
-
-def _of_folder(folder: Path, parsed: argparse.Namespace) -> _Found:
-    """A run's folder, or one with engines' folders in it."""
     from pytest_evalharness.clbench.campaign.live import checkout_of
     from pytest_evalharness.clbench.campaign.runroots import runroot_folders, runs_root_of
 
+    with named(parsed, not_done=_NOT_DONE) as campaign:
+        folder, checkout = campaign.folder, campaign.checkout
+        record = campaign.ledger.campaigns.find(campaign.name) if campaign.ledger else None
     logs = parsed.logs or folder / "logs"
-    if runroot_folders(folder) or not (folder / "manifest.json").exists():
-        return _Found(folder.resolve().name, parsed.runs_root or folder, logs, environment=os.environ)
-    checkout = checkout_of(folder)
-    embedded = checkout is not None and (checkout / "cl_bench_runs").is_dir()
-    usual = runs_root_of(os.environ, checkout or folder, embedded=embedded)
-    name, since = folder.resolve().name, _started(folder)
-    return _Found(name, parsed.runs_root or usual, logs, since, os.environ, embedded)
+    if record is not None:
+        environment, embedded = _strings(record.identity.get("environment")), bool(record.told["embedded"])
+        name, since = record.name, record.created_at
+    elif runroot_folders(folder) or not (folder / "manifest.json").exists():
+        return _Found(folder.name, parsed.runs_root or folder, logs, environment=os.environ)
+    else:
+        checkout = checkout or checkout_of(folder)
+        embedded = checkout is not None and (checkout / "cl_bench_runs").is_dir()
+        name, since, environment = folder.name, _started(folder), dict(os.environ)
+    usual = runs_root_of(environment, checkout or folder, embedded=embedded)
+    return _Found(name, parsed.runs_root or usual, logs, since, environment, embedded)
 
 
 def _started(folder: Path) -> float:

@@ -153,4 +153,4 @@ def test_there_is_nothing_to_read(tmp_path, capsys):
     assert main(["clbench", "losses", str(tmp_path)]) == 11
     assert "EVH423" in capsys.readouterr().err
     assert main(["clbench", "losses", "nobody", "--home", str(tmp_path)]) == 4
-    assert "there is no folder and no campaign 'nobody'" in capsys.readouterr().err
+    assert "there is no campaign 'nobody'" in capsys.readouterr().err
