@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_evalharness.clbench.campaign.retries import Rule
-from pytest_evalharness.clbench.cases import INVARIANTS, PassName, pass_names
+from pytest_evalharness.clbench.cases import PassName, invariants, pass_names
 from pytest_evalharness.clbench.comparing import METRIC
 from pytest_evalharness.clbench.domains import BY_TASK, FULL_ROLLOUTS, Family, families
 from pytest_evalharness.clbench.scales import Scale
@@ -89,7 +89,7 @@ class RunPlan:
 
     def invariants(self) -> list[str]:
         """Every invariant that may be asked of it."""
-        names = [name for name in INVARIANTS if not self.tasks or name not in _WHOLE_ONLY]
+        names = [name for name in invariants() if not self.tasks or name not in _WHOLE_ONLY]
         return names if self.runroots is None else [*names, *RETRIES]
 
 

@@ -14,7 +14,7 @@ from pytest_evalharness.clbench.campaign.plan import differences
 from pytest_evalharness.clbench.campaign.retries import retry_checks_of
 from pytest_evalharness.clbench.case_campaigns import Making, campaign_made, campaign_planned, smoke_made
 from pytest_evalharness.clbench.case_plan import RETRIES, SMOKE, ComparePlan, RunPlan, folder_of
-from pytest_evalharness.clbench.cases import INVARIANTS, OF_LOSSES, PassName
+from pytest_evalharness.clbench.cases import OF_LOSSES, PassName, invariants
 from pytest_evalharness.clbench.checking import Check, State
 from pytest_evalharness.clbench.compared import ComparedRuns
 from pytest_evalharness.clbench.comparing import compare
@@ -238,7 +238,7 @@ def doubts(run: PublishedRun, plan: RunPlan) -> list[Check]:
     undisclosed = [flag for flag in flags(run) if str(PassName(flag.task, flag.run_index)) not in plan.losses]
     return [
         one
-        for name, check in INVARIANTS.items()
+        for name, check in invariants().items()
         if (one := check(run)).state is State.FAILED
         and name not in plan.losses
         and (name not in OF_LOSSES or undisclosed)

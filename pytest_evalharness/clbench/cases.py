@@ -8,32 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from pytest_evalharness.clbench import coverage_checks, result_checks
 from pytest_evalharness.clbench.artifact import Pass, TaskArtifact
 from pytest_evalharness.clbench.checking import Check, State
 from pytest_evalharness.clbench.domains import BY_TASK
 from pytest_evalharness.clbench.poisoning import flags, is_priced, passes
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale, total
+from pytest_evalharness.clbench.trust import CHECKS
 
-INVARIANTS: Mapping[str, Callable[[PublishedRun], Check]] = {
-    "files": coverage_checks.files,
-    "coverage": coverage_checks.coverage,
-    "rollouts": coverage_checks.rollouts,
-    "baselines": coverage_checks.baselines,
-    "campaign": coverage_checks.campaign,
-    "schedule": coverage_checks.schedule,
-    "one scale": result_checks.one_scale,
-    "recomputed rewards": result_checks.recomputed,
-    "range": result_checks.in_range,
-    "rewards told": result_checks.rewards_told,
-    "no poisoned instance": result_checks.nothing_poisoned,
-    "no null rollout": result_checks.nothing_null,
-    "seed orders": result_checks.seed_orders,
-    "prices": result_checks.prices,
-}
-"""Every check of the trust report by the name that it has there, so that a case is called what the report calls it."""
 OF_LOSSES = frozenset({"no poisoned instance", "no null rollout"})
 """Those that fail by name of a pass: where every such pass is disclosed, they are too."""
 _BASELINE = "baseline"
@@ -86,14 +71,21 @@ def of_pass(run: PublishedRun, name: PassName) -> Check:
     return Check(str(name), State.OK, seen, _NEEDED)
 
 
+@cache
+def invariants() -> Mapping[str, Callable[[PublishedRun], Check]]:
+    """Every check of the trust report by the name that it has there: a case is called what the report calls it."""
+    nothing = PublishedRun("", Path(), None, None, {}, frozenset())
+    return {check(nothing).name: check for check in CHECKS}
+
+
 def of_invariant(run: PublishedRun, name: str) -> Check:
     """One invariant of a run.
 
     Args:
         run: what was published.
-        name: of `INVARIANTS`.
+        name: of `invariants`.
     """
-    return INVARIANTS[name](run)
+    return invariants()[name](run)
 
 
 def pass_of(artifact: TaskArtifact, run_index: int | None) -> Pass | None:

@@ -9,6 +9,7 @@ from typing import Any
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.clbench import rendering
 from pytest_evalharness.clbench.checking import Check, State
+from pytest_evalharness.clbench.domains import Family
 from pytest_evalharness.clbench.estimates import Composite
 from pytest_evalharness.clbench.leaderboard import Standing
 from pytest_evalharness.clbench.run_folder import PublishedRun
@@ -297,9 +298,8 @@ class LookedScores:
         """Every number, as the command prints them; of what cannot be believed none."""
         if self._doubts:
             return []
-        return list(
-            rendering.scores([Standing(self._score, None, "one run by itself")], self._score.reference)
-        )
+        told = rendering.scores([Standing(self._score, None, "one run by itself")], self._score.reference)
+        return [line for line in told if line and not line.startswith(Family.EMBEDDED)]
 
     def require_trust(self) -> None:
         """Let scores pass that can be believed, whatever they are.

@@ -13,6 +13,7 @@ import pytest_evalharness.clbench.case_runs
 import pytest_evalharness.clbench.comparison_words
 import pytest_evalharness.report.clbench  # noqa: F401
 from pytest_evalharness.clbench.domains import BY_TASK, Family
+from pytest_evalharness.clbench.trust import CHECKS
 from tests.integration.plugin.conftest import RESULTS_SCHEMA, UNUSED
 from tests.unit.clbench.left import Left, error
 
@@ -269,7 +270,7 @@ def test_a_run_is_a_case_for_each_pass_and_each_invariant(folder):
     assert "FAILED test_runs.py::test_invariant[coverage]" in lines
     assert "FAILED test_runs.py::test_invariant[no null rollout]" in lines
     _, told = folder.results()
-    assert len(told["cases"]) == 6 * 3 + 14
+    assert len(told["cases"]) == 6 * 3 + len(CHECKS)
     wrong = {
         case["nodeid"].partition("[")[2][:-1]: case["outcome"]
         for case in told["cases"]
@@ -348,7 +349,7 @@ def test_workers_make_the_same_cases_and_the_same_reports(folder):
     result = folder.run("-n", "2")
     assert result.ret == 0
     _, told = folder.results()
-    assert len(told["cases"]) == 6 * 2 + 14
+    assert len(told["cases"]) == 6 * 2 + len(CHECKS)
 
 
 def test_a_dry_run_says_what_would_be_judged_and_judges_nothing(folder):
@@ -453,7 +454,7 @@ def test_whole(clbench_run):
 """)
     result = folder.run("-n", "2", *EMBEDDED)
     assert result.ret == 0
-    result.assert_outcomes(passed=4 * 2 + 14 + 1)
+    result.assert_outcomes(passed=4 * 2 + len(CHECKS) + 1)
     logs = folder.pytester.path / ".evalharness" / "clbench" / "logs" / "mine"
     assert len(list(logs.iterdir())) == 1
     assert folder.run("-k", "whole", *EMBEDDED).ret == 0
@@ -466,3 +467,30 @@ def test_whole(clbench_run):
     result = folder.run()
     assert result.ret == 11
     assert "'other' is no directory and no campaign" in result.stdout.str()
+
+
+@pytest.mark.slow
+def test_two_campaigns_of_the_miniature_are_compared_by_name(folder):
+    folder.cases("""
+@pytest.mark.clbench(plan="submission", name="learns", system="notebook", tasks=["lookup", "shop"])
+def test_learns(clbench_run):
+    clbench_run.require()
+
+@pytest.mark.clbench(plan="submission", name="forgets", system="plain", tasks=["lookup", "shop"])
+def test_forgets(clbench_run):
+    clbench_run.require()
+
+@pytest.mark.clbench_ab(candidate="learns", baseline="forgets", claim="better")
+def test_memory_helps(clbench_ab):
+    clbench_ab.require()
+    assert clbench_ab["lookup"].pairing == "by instance"
+""")
+    result = folder.run("-v", "--eval-clbench-checkout=embedded")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["*A/B CL-Bench: BETTER, *10 vs 10 rollouts of 2 tasks, instances verified, embedded miniature*"]
+    )
+    _, told = folder.results()
+    (row,) = told["cases"][2]["clbench"]
+    (campaigns,) = [check for check in row["checks"] if check["name"] == "campaigns"]
+    assert 'system was "plain" and is "notebook"' in campaigns["seen"]
