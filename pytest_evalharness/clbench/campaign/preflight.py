@@ -110,11 +110,7 @@ class Surroundings:
 
 
 def preflight(campaign: Campaign, around: Surroundings) -> Preflight:
-    """Look at everything; nothing is started that costs anything.
-
-    Raises:
-        OSError: the record cannot be written.
-    """
+    """Look at everything; nothing is started that costs anything."""
     environment = variables(campaign.environment, around.inherited)
     around.on_step("the checkout: what each task would run")
     answers = dry_runs(campaign, environment)
@@ -185,11 +181,20 @@ def _recorded(
     record = around.home / "clbench" / "campaigns" / campaign.slug / FILE
     count = len(identity["environment"])
     seen = f"{fingerprint}: {count} variables, {len(campaign.images)} images and engines, the revision and the arguments, in {record}"
-    checks.append(
-        Check("fingerprint", State.OK, seen, "what must not change before a resume is written down")
-    )
-    found = Preflight(campaign, tuple(checks), estimate, fingerprint, record)
-    write_atomic(record, readable_json({**told(found), "at": iso(around.clock.now())}), mode=0o600)
+    needed = "what must not change before a resume is written down"
+    fine = Check("fingerprint", State.OK, seen, needed)
+    found = Preflight(campaign, (*checks, fine), estimate, fingerprint, record)
+    try:
+        write_atomic(record, readable_json({**told(found), "at": iso(around.clock.now())}), mode=0o600)
+    except OSError as problem:
+        seen = f"{record} cannot be written: {problem.strerror or problem}"
+        return replace(
+            found,
+            checks=(
+                *checks,
+                Check("fingerprint", State.FAILED, seen, needed, "--home DIR that can be written"),
+            ),
+        )
     return found
 
 

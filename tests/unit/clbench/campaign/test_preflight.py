@@ -140,6 +140,16 @@ def test_nothing_secret_and_no_prompt_is_told_or_kept(planned, tmp_path, provide
     assert [one["name"] for one in kept["checks"]] == [one.name for one in found.checks]
 
 
+def test_a_record_that_cannot_be_written_stops_it(planned, tmp_path):
+    (tmp_path / "home").touch()
+    found, checks = look(planned(PlanKind.SMOKE), tmp_path / "home")
+    assert (checks["fingerprint"].state, checks["fingerprint"].mend) == (
+        State.FAILED,
+        "--home DIR that can be written",
+    )
+    assert not found.record.exists()
+
+
 def test_an_exact_command_is_printed_with_its_variables(planned):
     told = list(plan_lines(planned(inherited=NO_ENGINE | {"OUROBOROS_API_KEY": "hidden-value"})))
     assert told[-1].split()[1:8] == [
