@@ -142,6 +142,7 @@ def _once(plan: RunPlan, how: Making, produce: Callable[[], dict[str, Any]]) -> 
 
 def _brought(plan: RunPlan, how: Making) -> tuple[Campaign, Outcome | None]:
     """The campaign, and how it ended; no outcome of one that was finished before."""
+    from pytest_evalharness.clbench.campaign.key_watch import watch_over
     from pytest_evalharness.clbench.campaign.resuming import begun, require_same
     from pytest_evalharness.clbench.campaign.running import run_campaign
 
@@ -153,7 +154,12 @@ def _brought(plan: RunPlan, how: Making) -> tuple[Campaign, Outcome | None]:
         return campaign, None
     campaign = _allowed(campaign, how)
     outcome = run_campaign(
-        campaign, ledger, clock=how.clock, on_progress=how.say, missing_only=begun(campaign)
+        campaign,
+        ledger,
+        clock=how.clock,
+        on_progress=how.say,
+        missing_only=begun(campaign),
+        money=watch_over(campaign, how.clock),
     )
     if outcome.signalled:
         raise KeyboardInterrupt

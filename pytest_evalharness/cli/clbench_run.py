@@ -18,7 +18,6 @@ from pytest_evalharness.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_evalharness.base.clock import Clock
-    from pytest_evalharness.clbench.campaign.money_watch import MoneyWatch
     from pytest_evalharness.clbench.campaign.plan import Campaign
     from pytest_evalharness.clbench.campaign.preflight import Preflight
     from pytest_evalharness.clbench.campaign.running import Outcome
@@ -112,6 +111,7 @@ def run_run(parsed: argparse.Namespace) -> int:
         EvalHarnessError: it was not started, or what is left of it cannot be ended.
     """
     from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.clbench.campaign.key_watch import watch_over
     from pytest_evalharness.clbench.campaign.plan import PlanKind
     from pytest_evalharness.clbench.campaign.running import run_campaign
     from pytest_evalharness.clbench.campaign.supervising import Rhythm
@@ -134,7 +134,7 @@ def run_run(parsed: argparse.Namespace) -> int:
             missing_only=parsed.missing_only,
             accept=parsed.accept,
             rhythm=Rhythm(hold=float(parsed.hold), whole=parsed.deadline * 3_600.0),
-            money=_money(campaign, parsed, clock),
+            money=watch_over(campaign, clock, key_url=parsed.key_url),
         )
     _print(outcome, parsed)
     return outcome.exit_code
@@ -182,36 +182,6 @@ def _plan_lines(campaign: Campaign) -> Iterator[str]:
     if campaign.checkout.embedded:
         yield "embedded miniature: invented domains, no result of the benchmark"
     yield from plan_lines(campaign)
-
-
-def _money(campaign: Campaign, parsed: argparse.Namespace, clock: Clock) -> MoneyWatch | None:
-    """A watch over what the key may spend; None where the campaign spends nothing that a key pays."""
-    import os
-    import random
-
-    from pytest_evalharness.clbench.campaign.asking import variables
-    from pytest_evalharness.clbench.campaign.costs import estimate_of
-    from pytest_evalharness.clbench.campaign.key_truth import OPENROUTER, spendable
-    from pytest_evalharness.clbench.campaign.money_watch import MoneyWatch
-    from pytest_evalharness.clbench.campaign.preflight_keys import KEY, MANAGEMENT_KEY
-
-    environment = variables(campaign.environment, os.environ)
-    key = environment.get(KEY)
-    if not key or campaign.checkout.embedded:
-        return None
-    estimate = estimate_of(campaign)
-    prices = {} if isinstance(estimate, str) else {task: one.rollout for task, one in estimate.tasks.items()}
-    return MoneyWatch(
-        lambda: spendable(
-            key,
-            clock=clock,
-            rng=random.Random(),
-            management_key=environment.get(MANAGEMENT_KEY),
-            base_url=parsed.key_url or OPENROUTER,
-        ),
-        clock,
-        prices,
-    )
 
 
 def _print(outcome: Outcome, parsed: argparse.Namespace) -> None:
