@@ -12,6 +12,7 @@ from pytest_evalharness.cli.clbench_named import Named, add_named, named
 
 if TYPE_CHECKING:
     from pytest_evalharness.base.clock import Clock
+    from pytest_evalharness.clbench.campaign.beside import Supervision
     from pytest_evalharness.clbench.campaign.status_lines import Standing
     from pytest_evalharness.clbench.campaign.watch import Watched
     from pytest_evalharness.cli.clbench_screens import Screen
@@ -104,7 +105,7 @@ class _Viewer:
     """Looks at a campaign again and again, and remembers what an alarm has to be told from."""
 
     def __init__(self, found: Named, parsed: argparse.Namespace, clock: Clock) -> None:
-        from pytest_evalharness.clbench.campaign.beside import LossReader
+        from pytest_evalharness.clbench.campaign.beside import LossReader, Processes
         from pytest_evalharness.clbench.campaign.live import LiveReader, checkout_of
 
         checkout = found.checkout or checkout_of(found.folder)
@@ -112,22 +113,19 @@ class _Viewer:
         self._clock = clock
         self._budget, self._money = parsed.budget, parsed.money
         self._reader = LiveReader(checkout, found.folder, clock=clock)
+        self._processes = Processes(checkout, found.folder, clock)
         self._losses = LossReader(checkout, found.folder, clock)
         self._watched: Watched | None = None
 
     def look(self) -> Standing:
         """How it stands now."""
-        from pytest_evalharness.clbench.campaign.beside import Supervision, supervision
         from pytest_evalharness.clbench.campaign.status_lines import Standing
         from pytest_evalharness.clbench.campaign.watch import Limits, watch
         from pytest_evalharness.clbench.domains import Family, families
 
-        told = Supervision()
-        if self._found.ledger is not None:
-            told = supervision(self._found.ledger, self._found.name) or told
-            if told.orphaned and self._end_survivors():
-                told = supervision(self._found.ledger, self._found.name) or told
+        supervised = self._supervision()
         snapshot = self._reader.read()
+        told = supervised or self._processes.look(snapshot)
         limits = Limits(budget=self._budget or told.budget)
         self._watched = watch(snapshot, self._watched, limits, paused=told.paused)
         return Standing(
@@ -138,6 +136,16 @@ class _Viewer:
             money=self._money,
             embedded=Family.EMBEDDED in families(one.task for one in snapshot.tasks),
         )
+
+    def _supervision(self) -> Supervision | None:
+        """What the ledger says, once nothing is left of a supervisor that died; None of a campaign that no ledger knows."""
+        from pytest_evalharness.clbench.campaign.beside import supervision
+
+        ledger, name = self._found.ledger, self._found.name
+        told = supervision(ledger, name) if ledger else None
+        if ledger and told and told.orphaned and self._end_survivors():
+            told = supervision(ledger, name)
+        return told
 
     def _end_survivors(self) -> bool:
         """Nobody watches what a dead supervisor has left: whoever finds it ends it. False if that cannot be done here."""

@@ -1,4 +1,4 @@
-"""What is known of a campaign beside its results: what the ledger keeps of its supervisor, and what its engines lost."""
+"""What is known of a campaign beside its results: who is at work on it, and what its engines lost."""
 
 from __future__ import annotations
 
@@ -10,26 +10,31 @@ from typing import Any
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.clbench.campaign.changed_files import ChangedFiles
+from pytest_evalharness.clbench.campaign.ended_folder import open_folder
 from pytest_evalharness.clbench.campaign.loss_classes import Count, LossClass, counted
 from pytest_evalharness.clbench.campaign.losses import losses_of
 from pytest_evalharness.clbench.campaign.recipe import BUDGET, OUROBOROS
 from pytest_evalharness.clbench.campaign.runroots import runs_root_of
 from pytest_evalharness.clbench.campaign.snapshot import Snapshot
+from pytest_evalharness.clbench.campaign.strays import strays
 from pytest_evalharness.clbench.domains import Family, families
+from pytest_evalharness.errors import EvalHarnessError
 from pytest_evalharness.ledger.journal import Ledger
 
 _EVERY = 30.0
-"""Seconds between two looks at engines' folders: there are hundreds."""
+"""Seconds between two looks at engines' folders, of which there are hundreds, and at the machine's processes."""
+_FRESH = 120.0
+"""Seconds within which something that was written says that somebody writes, on this machine or another."""
 
 
 @dataclass(frozen=True)
 class Supervision:
-    """What the ledger says of a campaign.
+    """Who is at work on a campaign: by the ledger, or by the processes of this machine.
 
     Attributes:
-        words: its state, and whether anybody supervises it.
+        words: its state, and whether anybody supervises it; empty where there is nothing to say.
         over: whether nothing more will come of it.
-        orphaned: whether it should have a supervisor and has none: it died.
+        orphaned: whether it says that it runs, and whoever ran it has died.
         paused: why each domain stands still, by task.
         ended: why each domain was ended, by task.
         budget: dollars that an engine may spend on a rollout; None where that is not told.
@@ -61,7 +66,7 @@ def supervision(ledger: Ledger, name: str) -> Supervision | None:
     progress = record.progress or {}
     environment = _words(record.identity.get("environment"))
     return Supervision(
-        f"{record.state}, but its supervisor has died" if orphaned else str(record.state),
+        f"ledger: {record.state}" + (", but its supervisor has died" if orphaned else ""),
         not live or orphaned,
         orphaned,
         _words(progress.get("paused")) if live else {},
@@ -82,6 +87,48 @@ def _budget(told: str | None) -> float | None:
     except ValueError:
         return None
     return value if value > 0.0 else None
+
+
+class Processes:
+    """Looks now and then whether a campaign that no ledger knows is at work.
+
+    Args:
+        checkout: the benchmark's; None of a published run.
+        run_folder: the campaign's.
+        clock: tells the time.
+    """
+
+    def __init__(self, checkout: Path | None, run_folder: Path, clock: Clock) -> None:
+        self._checkout = checkout
+        self._folder = run_folder
+        self._clock = clock
+        self._at: float | None = None
+        self._alive = True
+
+    def look(self, snapshot: Snapshot) -> Supervision:
+        """Who is at work; nothing is said of a campaign that is over, or that was written a moment ago, by whichever machine."""
+        if snapshot.status != "running" or self._checkout is None or _is_fresh(snapshot):
+            return Supervision()
+        now = self._clock.monotonic()
+        if self._at is None or now - self._at >= _EVERY:
+            self._at, self._alive = now, self._any(self._checkout)
+        if self._alive:
+            return Supervision()
+        return Supervision(
+            "processes: none of it is alive on this machine; salvage tells what is left", orphaned=True
+        )
+
+    def _any(self, checkout: Path) -> bool:
+        """Whether a process of it is alive, as far as that can be known."""
+        try:
+            return bool(strays(open_folder(self._folder, checkout)))
+        except EvalHarnessError:
+            return True
+
+
+def _is_fresh(snapshot: Snapshot) -> bool:
+    ages = (snapshot.age(one) for one in snapshot.passes())
+    return any(age is not None and age < _FRESH for age in ages)
 
 
 class LossReader:

@@ -38,7 +38,7 @@ class Standing:
     Attributes:
         snapshot: what its files say.
         alarms: what is wrong now.
-        supervision: what the ledger says of it; nothing where no ledger knows it.
+        supervision: who is at work on it.
         losses: what its engines lost, by class.
         money: dollars that may still be spent; None where nobody said.
         prices: dollars of a whole rollout by task, from the plan.
@@ -81,7 +81,7 @@ def lines(standing: Standing) -> Iterator[str]:
     if standing.embedded:
         yield "  embedded miniature: invented domains, no result of the benchmark"
     if standing.supervision.words:
-        yield f"  ledger: {printable(standing.supervision.words)}"
+        yield f"  {printable(standing.supervision.words)}"
     if told.tasks:
         yield _HEAD
     for one in told.tasks:
@@ -97,7 +97,8 @@ def summary(standing: Standing, told: Forecast | None = None) -> str:
     of = "" if told.expected is None else f" of {told.expected:,}"
     parts = [f"{told.done:,}{of} instances", f"${told.cost:,.2f}"]
     untold = len(told.untold)
-    if snapshot.running and told.tasks:
+    orphaned = standing.supervision.orphaned
+    if snapshot.running and not orphaned and told.tasks:
         if told.projected > told.cost:
             parts[-1] += f" of about ${told.projected:,.2f}"
         if told.seconds_left:
@@ -110,6 +111,7 @@ def summary(standing: Standing, told: Forecast | None = None) -> str:
     if alarms:
         parts.append(f"{alarms} alarm{'' if alarms == 1 else 's'}")
     state = printable(snapshot.status or "not begun", 40).replace("_", " ")
+    state += " in name only" if orphaned else ""
     if not told.tasks:
         return f"{printable(snapshot.name, 60)}: {state}, nothing is written yet"
     return f"{printable(snapshot.name, 60)}: {state}, {', '.join(parts)}"
@@ -200,7 +202,8 @@ def as_json(standing: Standing) -> dict[str, object]:
         "status": snapshot.status,
         "at": snapshot.at,
         "embedded": standing.embedded,
-        "ledger": standing.supervision.words or None,
+        "supervision": standing.supervision.words or None,
+        "orphaned": standing.supervision.orphaned,
         "instances": {"done": told.done, "expected": told.expected},
         "dollars": {"spent": told.cost, "projected": told.projected, "left": told.dollars_left},
         "seconds_left": told.seconds_left if snapshot.running else 0.0,

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import subprocess
 import sys
 from contextlib import contextmanager
 
@@ -20,6 +21,8 @@ from pytest_evalharness.ledger.ownership import Owner
 from pytest_evalharness.ledger.states import CampaignState
 
 RUNNING = "mine: running, 4 of 16 instances, $0.04 of about $0.16"
+IN_NAME = "mine: running in name only, 4 of 16 instances, $0.04"
+"""By the machine's clock it was written long ago, and no process of it is alive."""
 
 
 def standing(campaign, **more):
@@ -72,7 +75,9 @@ def test_a_table_tells_each_domain_and_each_pass(busy):
 def test_what_is_wrong_follows(busy, made):
     busy.task(DATABASE, status="failed", rollouts=1, baseline=False)
     busy.write(DATABASE, 0, [made.outcome(0), *(made.outcome(k, 0.0, 0.0) for k in range(1, 4))])
-    supervised = Supervision("running", paused={SALES: "livelock"}, ended={DATABASE: "nobody decided"})
+    supervised = Supervision(
+        "ledger: running", paused={SALES: "livelock"}, ended={DATABASE: "nobody decided"}
+    )
     losses = {LossClass.PROSE_FINAL: Count(lost=2, survived=1)}
     text = told(standing(busy, supervision=supervised, losses=losses, money=0.01))
     assert "  ledger: running" in text
@@ -129,13 +134,15 @@ def test_a_folder_is_looked_at_once(busy, capsys, options):
     out = capsys.readouterr().out
     if options:
         assert [one["kind"] for one in json.loads(out)["alarms"]] == ["stall"]
+        assert json.loads(out)["orphaned"] is True
         assert json.loads(out)["tasks"][0]["passes"][1]["last"][-1] == {
             "instance_id": "i1",
             "reward": 0.5,
             "cost_usd": 0.01,
         }
     else:
-        assert out.startswith(RUNNING)
+        assert out.startswith(IN_NAME)
+        assert "  processes: none of it is alive on this machine; salvage tells what is left\n" in out
         assert "ALARM stall: sales, rollout 0" in out
 
 
@@ -147,12 +154,22 @@ def test_what_is_complete_is_nothing_to_look_at(busy, made, capsys):
     assert capsys.readouterr().out.startswith("mine: completed, 4 of 4 instances, $0.04\n")
 
 
+def test_a_campaign_of_which_a_process_is_alive_runs_however_long_it_is_silent(busy, capsys):
+    words = ["-c", "import time; time.sleep(60)", "run-all", "--name", "mine"]
+    with subprocess.Popen([sys.executable, *words], cwd=busy.root) as process:
+        try:
+            assert main(["clbench", "status", str(busy.folder)]) == 1
+        finally:
+            process.kill()
+    assert capsys.readouterr().out.startswith(RUNNING)
+
+
 def test_a_campaign_is_found_by_its_name_in_the_checkout(busy, capsys, monkeypatch):
     monkeypatch.chdir(busy.root)
     assert main(["clbench", "status", "mine"]) == 1
     monkeypatch.chdir("/")
     assert main(["clbench", "status", "mine", "--checkout", str(busy.root)]) == 1
-    assert capsys.readouterr().out.count(RUNNING) == 2
+    assert capsys.readouterr().out.count(IN_NAME) == 2
 
 
 def test_what_is_no_campaign_is_refused(tmp_path, capsys, monkeypatch):
