@@ -6,7 +6,6 @@ instance id, as the benchmark pairs them: of a scan, whose ids number positions,
 
 from __future__ import annotations
 
-import gzip
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -53,7 +52,7 @@ def artifact_writer(
     *,
     status: str,
 ) -> Callable[[BinaryIO], None]:
-    """What writes the artifact of some passes, packed. The same passes make the same bytes.
+    """What writes the artifact of some passes as plain JSON, one pass at a time in memory. The same passes make the same bytes.
 
     Args:
         task: its id.
@@ -66,20 +65,19 @@ def artifact_writer(
     head = summary(task, baseline, rollouts, setting, status=status)
 
     def write(file: BinaryIO) -> None:
-        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-            packed.write(b'{"kind":"viewer_artifact","summary":')
-            packed.write(msgspec.json.encode(head))
-            packed.write(b',"baseline_trace":')
-            packed.write(b"null" if baseline is None else baseline.raw())
-            packed.write(b',"run_traces":[')
-            for at, one in enumerate(rollouts):
-                packed.write(b"," if at else b"")
-                packed.write(b'{"run_index":%d,"trace":' % (one.run_index or 0))
-                packed.write(one.raw())
-                packed.write(b"}")
-            packed.write(b'],"%s":' % MARK.encode())
-            packed.write(msgspec.json.encode(mark))
-            packed.write(b"}")
+        file.write(b'{"kind":"viewer_artifact","summary":')
+        file.write(msgspec.json.encode(head))
+        file.write(b',"baseline_trace":')
+        file.write(b"null" if baseline is None else baseline.raw())
+        file.write(b',"run_traces":[')
+        for at, one in enumerate(rollouts):
+            file.write(b"," if at else b"")
+            file.write(b'{"run_index":%d,"trace":' % (one.run_index or 0))
+            file.write(one.raw())
+            file.write(b"}")
+        file.write(b'],"%s":' % MARK.encode())
+        file.write(msgspec.json.encode(mark))
+        file.write(b"}")
 
     return write
 

@@ -7,21 +7,24 @@ are put together in artifacts that say so, and the manifest says of each task wh
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-import gzip
-import io
 import json
 import os
-import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import msgspec
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.clbench.artifact import Unreadable, unpacked
+from pytest_evalharness.clbench.campaign.artifact_files import (
+    Writer,
+    copied,
+    packed,
+    readable,
+    stored,
+    together,
+)
 from pytest_evalharness.clbench.campaign.costs import elsewhere
 from pytest_evalharness.clbench.campaign.ended_folder import (
     MANIFEST,
@@ -133,18 +136,18 @@ def salvage(
     _require_there(folder, again)
     _require_dead(folder, alive)
     prices = _prices(folder) if prices is None else prices
-    if dry_run:
-        tasks = tasks_left(folder, again=again, prices=prices)
-        told = _exchange(folder, tasks, clock.now())
-        return _said(folder, tasks, told, None, dry_run=True)
     try:
-        with alone(folder.folder):
+        with contextlib.nullcontext() if dry_run else alone(folder.folder):
             # Somebody may have salvaged it since it was opened.
             folder = open_folder(where, root)
             tasks = tasks_left(folder, again=again, prices=prices)
             told = _exchange(folder, tasks, clock.now())
             stamps = _stamps(folder, tasks)
-            backup = exchange(folder.folder, told, lambda: _require_still(folder, tasks, stamps, alive))
+            backup = (
+                None
+                if dry_run
+                else exchange(folder.folder, told, lambda: _require_still(folder, tasks, stamps, alive))
+            )
     except (OSError, Unreadable) as problem:
         why = (problem.strerror if isinstance(problem, OSError) else None) or str(problem)
         raise NotSalvaged(
@@ -152,7 +155,7 @@ def salvage(
             not_done=_UNCHANGED,
             next_step="make room or end what writes there, then the same command again",
         ) from None
-    return _said(folder, tasks, told, backup, dry_run=False)
+    return _said(folder, tasks, told, backup, dry_run=dry_run)
 
 
 def prepare_missing_only(
@@ -252,32 +255,32 @@ def _said(
 def _exchange(folder: EndedFolder, tasks: list[TaskLeft], now: float) -> Exchange:
     """Everything that has to change, the manifest last: until it is there, the benchmark believes the old one."""
     told = Exchange()
+    artifacts: dict[str, Writer] = {}
     for one in tasks:
         place = f"tasks/{one.task}.json.gz"
-        if one.aside is not None and folder.folder / place != one.aside[0]:
+        if one.aside is not None and (folder.folder / place != one.aside[0] or one.source is Source.NONE):
             told.aside.append(one.aside[0].relative_to(folder.folder).as_posix())
-        elif one.aside is not None and one.source is Source.NONE:
-            told.aside.append(place)
-        if one.source in {Source.COPIED, Source.REBUILT}:
-            told.written[place] = _writer(folder, one)
+        if one.artifact is not None:
+            artifacts[one.task] = stored(one.artifact)
+        if one.source is Source.COPIED and one.artifact is not None:
+            told.written[place] = copied(one.artifact)
+        if one.source is Source.REBUILT:
+            artifacts[one.task] = _rebuilt(folder, one)
+            told.written[place] = packed(artifacts[one.task])
     manifest = mended(folder, tasks, now)
     complete = bool(tasks) and all(one.state.stays for one in tasks)
     if complete and (told or not _is_whole(folder.folder / TOGETHER)):
-        writers = {one.task: told.written.get(f"tasks/{one.task}.json.gz") for one in tasks}
         manifest["task_artifacts"] = None
         manifest["task_artifacts_path"] = folder.relative(folder.folder / TOGETHER)
-        told.written[TOGETHER] = _together(tasks, writers)
+        told.written[TOGETHER] = together(artifacts)
     if complete and not _is_finished(folder.folder / METADATA):
-        told.written[METADATA] = _plain(metadata(folder, manifest, now))
+        told.written[METADATA] = readable(metadata(folder, manifest, now))
     if manifest != folder.manifest:
-        told.written[MANIFEST] = _plain(manifest)
+        told.written[MANIFEST] = readable(manifest)
     return told
 
 
-def _writer(folder: EndedFolder, left: TaskLeft) -> Callable[[BinaryIO], None]:
-    if left.source is Source.COPIED:
-        assert left.artifact is not None
-        return _copier(left.artifact)
+def _rebuilt(folder: EndedFolder, left: TaskLeft) -> Writer:
     return artifact_writer(
         left.task,
         left.baseline,
@@ -286,20 +289,6 @@ def _writer(folder: EndedFolder, left: TaskLeft) -> Callable[[BinaryIO], None]:
         mark_of(folder, left),
         status=status_of(left),
     )
-
-
-def _copier(source: Path) -> Callable[[BinaryIO], None]:
-    """What copies the benchmark's own artifact, byte for byte where it is packed."""
-
-    def write(file: BinaryIO) -> None:
-        if source.suffix == ".gz":
-            with source.open("rb") as original:
-                shutil.copyfileobj(original, file)
-            return
-        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-            packed.write(msgspec.json.format(unpacked(source), indent=-1))
-
-    return write
 
 
 def _is_whole(path: Path) -> bool:
@@ -317,38 +306,3 @@ def _is_finished(path: Path) -> bool:
     except (Unreadable, ValueError):
         return False
     return isinstance(told, dict) and told.get("status") == ENDED
-
-
-def _together(
-    tasks: list[TaskLeft], writers: Mapping[str, Callable[[BinaryIO], None] | None]
-) -> Callable[[BinaryIO], None]:
-    """What writes all artifacts in one file, one at a time in memory."""
-
-    def write(file: BinaryIO) -> None:
-        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-            for at, one in enumerate(tasks):
-                packed.write(b"," if at else b"{")
-                packed.write(msgspec.json.encode(one.task) + b":")
-                packed.write(_plain_artifact(one, writers[one.task]))
-            packed.write(b"}")
-
-    return write
-
-
-def _plain_artifact(left: TaskLeft, writer: Callable[[BinaryIO], None] | None) -> bytes:
-    if left.artifact is not None:
-        return msgspec.json.format(unpacked(left.artifact), indent=-1)
-    assert writer is not None
-    held = io.BytesIO()
-    writer(held)
-    return gzip.decompress(held.getvalue())
-
-
-def _plain(value: Any) -> Callable[[BinaryIO], None]:
-    """What writes JSON as the benchmark does."""
-    raw = json.dumps(value, indent=2).encode() + b"\n"
-    return lambda file: _write(file, raw)
-
-
-def _write(file: BinaryIO, raw: bytes) -> None:
-    file.write(raw)
