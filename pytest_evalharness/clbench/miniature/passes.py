@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import signal
+import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -184,6 +185,8 @@ class _Turn:
                 os.kill(int(os.environ.get(pid) or 0) or os.getpid(), signal.SIGKILL)
         if self.strikes("crash"):
             raise ConnectionError("the system went away")
+        if self.strikes("long_argv"):
+            raise OSError(errno.E2BIG, os.strerror(errno.E2BIG), "docker")
         if self.strikes("refused"):
             raise Refused("the provider refuses this prompt")
         if self.strikes("full_disk"):
@@ -212,7 +215,14 @@ class _Turn:
 
     def step(self, response: Response) -> Step:
         """What the task makes of it."""
-        said = {**response.said, "workspace_gone": True} if self.strikes("sandbox") else response.said
+        said = response.said
+        if self.strikes("sandbox"):
+            print(
+                "Error response from daemon: No such container: minisweagent-00c0ffee",
+                file=sys.stderr,
+                flush=True,
+            )
+            said = {**said, "workspace_gone": True}
         step = self.task.step(response.action, said)
         wide = self.value("wide", 100_000.0)
         if wide is None:

@@ -230,6 +230,16 @@ def test_a_spent_budget_truncates_in_silence(adapter):
     assert adapter.rewards(BANDS)[5:] == [0.25] * 5
 
 
+@pytest.mark.slow
+def test_a_key_from_elsewhere_and_a_task_at_its_limit(adapter):
+    adapter.play(BANDS, "truncated=mini_band_scan:0:3")
+    assert [one["reason_code"] for one in adapter.records() if one["reason_code"]] == ["round_limit"]
+    adapter.play(
+        BANDS, "other_key=mini_band_scan", OUROBOROS_BENCH_RUNS_ROOT=str(adapter.runs_root / "other")
+    )
+    assert {(one["reward"], one["cost_usd"]) for one in adapter.outcomes(BANDS)} == {(0.25, 0)}
+
+
 def test_attempts_of_a_call_leave_a_row_each(adapter):
     adapter.play(
         BANDS, "transport_death=mini_band_scan:0:1", "blip=mini_band_scan:0:3@2", "blip=mini_band_scan:0:5@99"

@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 
@@ -75,6 +76,48 @@ def test_a_full_disk_ends_the_task(miniature):
     assert (
         "No space left on device" in played(miniature, BANDS, "full_disk=mini_band_scan:0:3", expect=1).stderr
     )
+
+
+@pytest.mark.slow
+def test_a_prompt_that_is_too_long_for_a_command_line(miniature):
+    assert (
+        "Argument list too long" in played(miniature, BANDS, "long_argv=mini_band_scan:0:3", expect=1).stderr
+    )
+
+
+def test_workers_outlive_a_run_that_is_killed_but_not_for_ever(miniature):
+    """Re-parented, they spend on, as the benchmark's do; the miniature's end after a while."""
+    miniature.set_faults("kill_run=mini_band_scan:0:3", "slow=mini_band_scan:1@0.1")
+    words = (
+        "run",
+        BANDS,
+        "--system",
+        "notebook",
+        "--schedule",
+        "default",
+        "--runs",
+        "2",
+        "--max-workers",
+        "2",
+    )
+
+    def mine():
+        return [path.name for path in Path("/proc").glob("[0-9]*") if cwd(path) == miniature.root]
+
+    with miniature.start(*words, "--no-live-server") as process:
+        assert process.wait(60) == -9
+        assert mine()
+        over = time.monotonic() + 30.0
+        while mine():
+            assert time.monotonic() < over
+            time.sleep(0.1)
+
+
+def cwd(process):
+    try:
+        return (process / "cwd").readlink()
+    except OSError:
+        return None
 
 
 @pytest.mark.slow

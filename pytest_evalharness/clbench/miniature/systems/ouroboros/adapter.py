@@ -15,7 +15,7 @@ from pytest_evalharness.clbench.miniature.policy import EMPTY_ACTIONS, Player
 from pytest_evalharness.clbench.miniature.systems.contract import Place, Response, System
 from pytest_evalharness.clbench.miniature.systems.ouroboros.parameters import DEFAULTS, require_sound
 from pytest_evalharness.clbench.miniature.systems.ouroboros.process import EngineProcess
-from pytest_evalharness.clbench.miniature.systems.ouroboros.runroot import make_runroot
+from pytest_evalharness.clbench.miniature.systems.ouroboros.runroot import KEY, make_runroot
 from pytest_evalharness.clbench.miniature.tasks.contract import Observation, Query
 from pytest_evalharness.clbench.miniature.usage import Call
 
@@ -25,7 +25,7 @@ FORFEIT_AFTER = 3
 """Empty answers in a row on one instance after which the bridge says that the engine is dead."""
 _STEP = 0.05
 """Seconds between two looks at a network that is gone; the real bridge takes 30."""
-_TO_ENGINE = ("oom", "key_limit", "transport_death", "blip", "prose", "late_error", "no_shim")
+_TO_ENGINE = ("oom", "key_limit", "transport_death", "blip", "prose", "late_error", "no_shim", "truncated")
 _VALUES = {"transport_death": 3.0, "blip": 1.0, "oom": 1.0}
 
 
@@ -73,6 +73,8 @@ class Ouroboros(System):
         root = make_runroot(self.place.root, self.params)
         if self._struck("uid_clash", first) is not None:
             raise PermissionError(13, "Permission denied", str(root.shim_target))
+        if self._struck("other_key", first) is not None:
+            root.settings.write_text(json.dumps({**root.read_settings(), KEY: "sk-or-v1-spent-elsewhere"}))
         bind = os.environ.get("CLBENCH_SHIM_BIND") or "127.0.0.1"
         root.shim_target.write_text(f"http://{bind}:0/\n")
         told = {

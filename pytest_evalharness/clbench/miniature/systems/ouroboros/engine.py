@@ -101,6 +101,8 @@ class Engine:
                 "result": "the budget is spent",
                 "final": "",
             }
+        if "truncated" in struck:
+            return {"status": "failed", "reason": "round_limit", "result": "no round is left", "final": ""}
         if "oom" in struck:
             self._crashed()
             return {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -66,6 +65,8 @@ def make_runroot(checkout: Path, params: dict[str, Any]) -> Runroot:
         FileNotFoundError: the clone that is named is not there.
         OSError: the folder cannot be written to.
     """
+    import tempfile  # the engine's process imports this module too, and starts once an instance
+
     parent = Path(os.environ.get(RUNS_ROOT) or checkout / "cl_bench_runs").expanduser()
     parent.mkdir(parents=True, exist_ok=True)
     prefix = "obo_dockerclbench_" if params.get("docker") else "obo_clbench_"
