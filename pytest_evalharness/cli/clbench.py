@@ -25,8 +25,9 @@ def add_to(commands: Any) -> None:
     """Add the subcommand and its own."""
     clbench = commands.add_parser(
         "clbench",
-        help="CL-Bench: score a published run, and check whether it may be believed",
-        description="Published runs of the continual-learning benchmark: scores on one scale, and a trust report.",
+        help="CL-Bench: preflight, run, guard, salvage, score and check campaigns",
+        description="Campaigns of the continual-learning benchmark, from the preflight to the score: what they would cost, a run "
+        "that leaves nothing spending, how it stands, what a crash left whole, and whether a result may be believed.",
     )
     inner = clbench.add_subparsers(dest="clbench_command", metavar="COMMAND", required=True)
     score = inner.add_parser(

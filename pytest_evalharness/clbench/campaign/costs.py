@@ -31,7 +31,14 @@ _MINIATURE = {
     "mini_band_scan": (0.03, 0.03),
     "mini_shop_forecast": (0.04, 0.04),
 }
-"""Make-believe dollars of the dearest of the miniature's systems, rounded up."""
+"""Make-believe dollars of the dearest of the miniature's systems without an engine, rounded up."""
+_MINIATURE_ENGINE = {
+    "mini_ledger_lookup": (1.65, 1.97),
+    "mini_coin_duel": (0.60, 0.57),
+    "mini_band_scan": (0.42, 0.41),
+    "mini_shop_forecast": (0.66, 0.65),
+}
+"""Those of its adapter, whose engine takes a task for each question."""
 _LITTLE = frozenset({"none", "minimal", "low"})
 
 
@@ -68,10 +75,14 @@ class Estimate:
 def elsewhere(system: str, *, embedded: bool) -> Mapping[str, TaskCost]:
     """What tasks have cost in published campaigns of the runbook's configuration at effort low; empty where nothing tells."""
     if embedded:
-        return {task: TaskCost(*told) for task, told in _MINIATURE.items()}
+        return {task: TaskCost(*told) for task, told in _miniature(system).items()}
     if system != OUROBOROS:
         return {}
     return {task: TaskCost(rollout, rollout * BASELINE_SHARE) for task, rollout in _LOW.items()}
+
+
+def _miniature(system: str) -> Mapping[str, tuple[float, float]]:
+    return _MINIATURE_ENGINE if system == OUROBOROS else _MINIATURE
 
 
 def estimate_of(campaign: Campaign, like: PublishedRun | None = None) -> Estimate | str:
@@ -84,7 +95,8 @@ def estimate_of(campaign: Campaign, like: PublishedRun | None = None) -> Estimat
     if like is not None:
         return _like(campaign, like)
     if campaign.checkout.embedded:
-        told = {task: TaskCost(*_MINIATURE[task]) for task in campaign.tasks if task in _MINIATURE}
+        known = elsewhere(campaign.system, embedded=True)
+        told = {task: known[task] for task in campaign.tasks if task in known}
         return _whole(campaign, told, "the miniature's own prices, which nobody pays")
     if campaign.system != OUROBOROS:
         return f"nothing is known of what {campaign.system} costs"

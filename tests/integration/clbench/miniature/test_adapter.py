@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_evalharness.clbench.campaign.costs import elsewhere
+
 LEDGER, DUEL, BANDS = "mini_ledger_lookup", "mini_coin_duel", "mini_band_scan"
 
 
@@ -125,7 +127,13 @@ def test_each_instance_of_a_baseline_has_a_fresh_engine(adapter):
     done = adapter.miniature.run(*adapter.words(BANDS, "--max-workers", "2"))
     assert done.returncode == 0, done.stderr
     assert len(list(adapter.runs_root.iterdir())) == 11
-    assert adapter.miniature.artifact(BANDS)["baseline_trace"]["execution"]["coverage_ratio"] == 1.0
+    artifact = adapter.miniature.artifact(BANDS)
+    assert artifact["baseline_trace"]["execution"]["coverage_ratio"] == 1.0
+    told = elsewhere("ouroboros", embedded=True)[BANDS]
+    spent = [artifact["run_traces"][0]["trace"], artifact["baseline_trace"]]
+    for trace, expected in zip(spent, (told.rollout, told.baseline), strict=True):
+        cost = trace["execution"]["usage"]["interaction"]["cost_usd"]
+        assert 0.8 * expected < cost <= expected, "what a preflight expects is what is paid"
 
 
 @pytest.mark.slow

@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+from pytest_evalharness.clbench.campaign.costs import elsewhere
+from pytest_evalharness.clbench.run_folder import read_run
 from pytest_evalharness.cli import main
 
 
@@ -19,6 +23,14 @@ def test_a_campaign_is_scored_against_a_named_run(submitted, capsys):
     score = run["score"]
     assert (score["family"], score["missing"]) == ("embedded miniature", [])
     assert score["normalized_gain"]["mean"] > 0.0, "the notebook learns"
+
+
+def test_a_campaign_costs_what_a_preflight_expects(submitted):
+    expected = elsewhere("notebook", embedded=True)
+    for task, artifact in read_run(submitted.run_folder("whole")).tasks.items():
+        assert artifact.baseline.cost == pytest.approx(expected[task].baseline, rel=0.35)
+        for one in artifact.rollouts:
+            assert one.cost == pytest.approx(expected[task].rollout, rel=0.35)
 
 
 def test_poison_in_a_campaign_is_found(miniature, capsys):
