@@ -10,7 +10,7 @@ import os
 import secrets
 import shlex
 import subprocess
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +36,7 @@ from pytest_evalharness.clbench.campaign.smoke_evidence import (
     log_of,
     stages,
 )
+from pytest_evalharness.clbench.campaign.smoke_folders import SmokeFolder, smoke_folder, tidy
 from pytest_evalharness.clbench.campaign.smoke_schedule import smoke_schedule
 from pytest_evalharness.containers.events import Event, read_events
 from pytest_evalharness.containers.state import Engine
@@ -129,72 +130,106 @@ def run_smoke(
         SmokeRefused: it cannot begin.
         KeyboardInterrupt: it was asked to end, and has.
     """
-    task, token = campaign.tasks[0], secrets.token_hex(16)
     stamp = datetime.fromtimestamp(clock.now(), UTC).strftime("%Y-%m-%dT%H-%M-%S.%fZ")
-    group, folder = f"{stamp}_smoke", home / "clbench" / "smokes" / stamp
-    folder.mkdir(parents=True, exist_ok=True)
-    argv = (*campaign.argv, "--run-group-id", group)
-    runs = _runs_root(campaign, folder, stamp)
-    variables = {**os.environ, **campaign.environment, _RUNS_ROOT: str(runs), TOKEN: token}
-    began, ticks = clock.now(), clock.monotonic()
-    owners: set[int] = set()
-    with smoke_schedule(campaign.checkout.root, task) as schedule:
+    runs_root = campaign.environment.get(_RUNS_ROOT) or os.environ.get(_RUNS_ROOT)
+    ticks = clock.monotonic()
+    with (
+        smoke_schedule(campaign.checkout.root, campaign.tasks[0]) as schedule,
+        smoke_folder(home, stamp, runs_root) as folder,
+    ):
         on_progress(schedule.words)
-        mark = Fingerprint(frozenset({token}))
+        try:
+            run = _Run(campaign, folder, f"{stamp}_smoke", clock, limit, graces or Graces())
+            ended = run.play(home, on_progress, interrupts or Interrupts())
+            return run.told(ended, schedule.words, clock.monotonic() - ticks)
+        finally:
+            tidy(folder.engines)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How the benchmark ended: its code, None if it was ended; who is left; pids that were its own; since when."""
+
+    exit_code: int | None
+    left: tuple[int, ...]
+    owners: frozenset[int]
+    began: float
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One smoke."""
+
+    campaign: Campaign
+    folder: SmokeFolder
+    group: str
+    clock: Clock
+    limit: float
+    graces: Graces
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """As it is started."""
+        return (*self.campaign.argv, "--run-group-id", self.group)
+
+    def play(self, home: Path, say: Callable[[str], None], interrupts: Interrupts) -> _Ended:
+        """Run the benchmark until it ends, is asked to, or its time is over; whatever happens, nothing goes on afterwards."""
+        token, root = secrets.token_hex(16), self.campaign.checkout.root
+        engines = {_RUNS_ROOT: str(self.folder.engines), TOKEN: token}
+        mark, began = Fingerprint(frozenset({token})), self.clock.now()
+        owners: set[int] = set()
         with (
-            interrupts or Interrupts() as asked,
-            _guarded(home, campaign.name, token, graces or Graces()),
-            _running(argv, campaign.checkout.root, variables, folder / "smoke.log") as program,
+            interrupts as asked,
+            _guarded(home, self.campaign.name, token, self.graces),
+            _running(
+                self.argv, root, {**os.environ, **self.campaign.environment, **engines}, self.folder.log
+            ) as program,
         ):
-            on_progress(f"$ cd {shlex.quote(str(campaign.checkout.root))}")
-            on_progress(f"$ {redact(shlex.join(argv))}")
-            deadline = Deadline.after(clock, limit)
+            say(f"$ cd {shlex.quote(str(root))}")
+            say(f"$ {redact(shlex.join(self.argv))}")
+            deadline = Deadline.after(self.clock, self.limit)
             try:
                 while program.poll() is None and not deadline.expired and not asked.count:
                     owners |= mark.find().keys()
-                    clock.wait(_LOOK, asked.wake)
+                    self.clock.wait(_LOOK, asked.wake)
             finally:
-                exit_code = program.poll()
-                left = end(
-                    lambda: mark.find().values(),
-                    clock,
-                    graces or Graces(),
-                    haste=lambda: max(0, asked.count - 1),
-                )
+                code = program.poll()
+                haste = lambda: max(0, asked.count - 1)  # noqa: E731 - the first signal is what ends it
+                left = end(lambda: mark.find().values(), self.clock, self.graces, haste=haste)
             if asked.count:
                 raise KeyboardInterrupt(asked.name or "asked to end")
-    notices = [f"it was ended after {limit / 60:.0f} minutes"] if exit_code is None else []
-    notices += [f"process {one.pid} could not be ended" for one in left]
-    if pass_left(campaign.checkout.root / "results" / task, task, group, None, None).instances:
-        notices.append(
-            "a baseline was run too, beside the cost that is told: only ouroboros can leave it out"
+        return _Ended(code, tuple(one.pid for one in left), frozenset(owners), began)
+
+    def told(self, ended: _Ended, schedule: str, seconds: float) -> SmokeResult:
+        """What it showed."""
+        task, chain = self.campaign.tasks[0], _chain(self.campaign)
+        results = self.campaign.checkout.root / "results" / task
+        roots = [read_runroot(one) for one in runroot_folders(self.folder.engines)]
+        told = answers(results, task, self.group, asked=SMOKE_QUESTIONS, roots=roots, chain=chain)
+        seen = _containers(chain, ended, self.clock)
+        log = log_of(self.folder.log)
+        found = stages(chain, roots=roots, started=seen.started, owners=ended.owners, log=log, told=told)
+        notices = [f"it was ended after {self.limit / 60:.0f} minutes"] if ended.exit_code is None else []
+        notices += [f"process {pid} could not be ended" for pid in ended.left]
+        if pass_left(results, task, self.group, None, None).instances:
+            notices.append(
+                "a baseline was run too, beside the cost that is told: only ouroboros can leave it out"
+            )
+        if any((one.folder / "data" / "settings.json").exists() for one in roots):
+            notices.append(
+                "the engines' settings, which hold live keys, and their clones were removed at the end"
+            )
+        return SmokeResult(
+            self.campaign,
+            self.argv,
+            found,
+            told,
+            ended.exit_code,
+            seconds,
+            self.folder.path,
+            schedule,
+            (*notices, *_doubts(told, roots, seen)),
         )
-    chain = _chain(campaign)
-    roots = [read_runroot(one) for one in runroot_folders(runs)]
-    results = campaign.checkout.root / "results" / task
-    told = answers(results, task, group, asked=SMOKE_QUESTIONS, roots=roots, chain=chain)
-    seen = _containers(chain, began, owners, clock)
-    log = log_of(folder / "smoke.log")
-    found = stages(chain, roots=roots, started=seen.started, owners=owners, log=log, told=told)
-    return SmokeResult(
-        campaign,
-        argv,
-        found,
-        told,
-        exit_code,
-        clock.monotonic() - ticks,
-        folder,
-        schedule.words,
-        (*notices, *_doubts(told, roots, seen)),
-    )
-
-
-def _runs_root(campaign: Campaign, folder: Path, stamp: str) -> Path:
-    """A folder of its own for engines, below the user's where one is named: others' engines are none of the smoke's evidence."""
-    told = campaign.environment.get(_RUNS_ROOT) or os.environ.get(_RUNS_ROOT)
-    root = Path(told).expanduser() / f"smoke-{stamp}" if told else folder / "engines"
-    root.mkdir(parents=True, exist_ok=True)
-    return root.resolve()
 
 
 def _chain(campaign: Campaign) -> Chain:
@@ -253,14 +288,14 @@ class _Containers:
     left: tuple[str, ...] = ()
 
 
-def _containers(chain: Chain, began: float, owners: Collection[int], clock: Clock) -> _Containers:
+def _containers(chain: Chain, ended: _Ended, clock: Clock) -> _Containers:
     if not chain.docker:
         return _Containers()
     try:
         with Engine.reached(clock=clock) as engine:
             until = int(clock.now() * _NANO)
-            events = read_events(engine, since=int(began * _NANO), until=until).events
-            left = [one.name for one in engine.containers() if is_engine_of(one.name, owners)]
+            events = read_events(engine, since=int(ended.began * _NANO), until=until).events
+            left = [one.name for one in engine.containers() if is_engine_of(one.name, ended.owners)]
             return _Containers(events, tuple(left))
     except EngineUnavailable as problem:
         return _Containers(problem.what)

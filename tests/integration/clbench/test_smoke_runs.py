@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +60,9 @@ def test_the_adapter_shows_its_stages(smoke, miniature, capsys):
     assert "gates nothing but the chain" in data["gates"]
     assert "was laid down for this smoke and is removed after it" in told.err
     assert "--task.num-questions 3" in told.err
+    engines = Path(data["log"]).parent / "engines"
+    assert not list(engines.rglob("settings.json"))
+    assert len(list(engines.rglob("task_results/*.json"))) == 3
     assert schedules(miniature) == ["default.json"]
 
 

@@ -10,6 +10,7 @@ import pytest
 from pytest_evalharness.clbench.campaign.bridge_log import bridge_log
 from pytest_evalharness.clbench.campaign.runroots import read_runroot
 from pytest_evalharness.clbench.campaign.smoke_evidence import Chain, Seen, StageName, answers, stages
+from pytest_evalharness.clbench.campaign.smoke_folders import smoke_folder, tidy
 from pytest_evalharness.clbench.campaign.smoke_schedule import CONTENT, remove_leftover, smoke_schedule
 from pytest_evalharness.containers.events import Event
 from pytest_evalharness.errors import SmokeRefused
@@ -272,3 +273,49 @@ def test_no_pass_at_all_is_no_answer(left):
     told, found = left.seen(INSIDE)
     assert told.typed == 0
     assert found[StageName.ANSWER].seen is Seen.NOT_SEEN
+
+
+# ------------------------------------------------------------------ folders
+
+
+def engine(folder, name="obo_dockerclbench_abcd1234"):
+    root = folder / name
+    (root / "data" / "task_results").mkdir(parents=True)
+    (root / "data" / "settings.json").write_text('{"OPENROUTER_API_KEY": "sk-or-v1-live"}')
+    (root / "clone" / ".git").mkdir(parents=True)
+    (root / "data" / "task_results" / "t-1.json").write_text("{}")
+    return root
+
+
+def there(root):
+    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+
+
+def test_live_keys_and_clones_do_not_outlive_a_smoke(tmp_path):
+    with smoke_folder(tmp_path, "one", None) as folder:
+        root = engine(folder.engines)
+        assert tidy(folder.engines) == 1
+    assert there(root) == ["data/task_results/t-1.json"]
+    assert tidy(folder.engines) == 0
+
+
+def test_what_a_killed_smoke_left_of_keys_goes_at_the_next_one_and_a_living_ones_stay(tmp_path):
+    with smoke_folder(tmp_path, "killed", None) as folder:
+        killed = engine(folder.engines)
+    with smoke_folder(tmp_path, "alive", None) as folder:
+        alive = engine(folder.engines)
+        assert there(killed) == ["data/task_results/t-1.json"]
+        with smoke_folder(tmp_path, "next", None):
+            assert "data/settings.json" in there(alive)
+
+
+def test_engines_are_below_the_users_root_where_one_is_named(tmp_path):
+    elsewhere = tmp_path / "big disk"
+    foreign = engine(elsewhere)
+    with smoke_folder(tmp_path / "home", "killed", str(elsewhere)) as folder:
+        killed = engine(folder.engines)
+        assert folder.engines == elsewhere / "smoke-killed"
+    with smoke_folder(tmp_path / "home", "next", None):
+        pass
+    assert there(killed) == ["data/task_results/t-1.json"]
+    assert "data/settings.json" in there(foreign)
