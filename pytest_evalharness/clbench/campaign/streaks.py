@@ -29,11 +29,12 @@ class Streak:
     def words(self) -> str:
         """What is wrong with them."""
         free = len(self.instances) - self.forfeits
-        told = {
-            "earned no more than an empty answer at no cost": free,
-            "were not answered by the system": self.forfeits,
-        }
-        return " and ".join(f"{count} {how}" for how, count in told.items() if count)
+        told = [f"{free} earned no more than an empty answer at no cost"] if free else []
+        if self.forfeits:
+            told.append(
+                f"{self.forfeits} {'was' if self.forfeits == 1 else 'were'} not answered by the system"
+            )
+        return " and ".join(told)
 
 
 def is_poisoned(one: LivePass, outcome: Outcome, *, priced: bool) -> bool:

@@ -181,6 +181,14 @@ def test_forfeits_are_poison_whatever_they_cost_and_a_streak_that_ended_pauses_n
     given_up = [made.outcome(k, 0.3, metadata={"latency_timeout": True}) for k in range(1, 4)]
     campaign.write(SPECTRUM, 0, [made.outcome(0), *given_up])
     assert looks() == [(KINDS.POISONED, 0, True)]
+    assert "3 instances in a row: 3 were not answered by the system" in looks.texts[0]
+    mixed = [made.outcome(0), made.outcome(5, 0.0, 0.0), made.outcome(6, 0.0, 0.0), given_up[0]]
+    campaign.write(SPECTRUM, 1, mixed)
+    looks()
+    told = "2 earned no more than an empty answer at no cost and 1 was not answered by the system"
+    assert told in looks.texts[1]
+    (campaign.live(SPECTRUM) / "run_2.json").unlink()
+    campaign.write(SPECTRUM, 1, [], start="later")
     campaign.write(SPECTRUM, 0, [made.outcome(0), *given_up, made.outcome(4)])
     assert looks() == [(KINDS.POISONED, 0, False)]
     assert "in every later answer" in looks.texts[0]
