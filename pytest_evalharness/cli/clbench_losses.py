@@ -28,7 +28,7 @@ def add_to(inner: Any) -> None:
         "losses",
         help="what a campaign lost, by class, each with what closes it",
         description="Reads the engines' task results and events, the tasks' logs and the container engine's events, and tells each "
-        "known class of loss with what closes it, and whether calls kept to their retry budget. RUNDIR may also be a folder that holds "
+        "known class of loss with what closes it, whether calls kept to their retry budget, and who can read the engines' keys. RUNDIR may also be a folder that holds "
         "engines' own folders. Nothing is started, paid or written. 0 if nothing was lost, 1 if something was, or nothing tells; 11 if there is nothing to read.",
     )
     add_named(losses)
@@ -124,6 +124,7 @@ def _started(folder: Path) -> float:
 
 
 def _read(found: _Found) -> LossReport:
+    from pytest_evalharness.clbench.campaign.hygiene import engine_settings, settings_check
     from pytest_evalharness.clbench.campaign.loss_words import LossReport
     from pytest_evalharness.clbench.campaign.losses import losses, read_all
     from pytest_evalharness.clbench.campaign.retries import limits_of, retries, retry_checks
@@ -149,6 +150,7 @@ def _read(found: _Found) -> LossReport:
         found.name,
         losses(seen),
         retry_checks(called, limits),
+        settings_check(engine_settings(root.folder for root in seen.runroots)),
         len(seen.runroots),
         tuple(seen.logs),
         tuple(notes),

@@ -1,7 +1,6 @@
 """Where a campaign leaves secrets, and who can read them. Readers only: nothing is changed, and no secret is ever told.
 
-Engines keep live keys in `data/settings.json` with the usual mode; the folder above shields them until somebody copies it. The
-benchmark's dashboard serves the whole checkout to everybody on the machine, `.env` included.
+Engines keep live keys in `data/settings.json` with the usual mode; the folder above shields them until somebody copies it.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from enum import StrEnum
 from pathlib import Path
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.clbench.campaign.runroots import runroot_folders
 from pytest_evalharness.clbench.campaign.secret_values import is_secret
 from pytest_evalharness.clbench.checking import Check, State, judged
 
@@ -105,10 +103,14 @@ _PATTERNS = (
 # -------------------------------------------------------------------- modes
 
 
-def engine_settings(runs_root: Path) -> tuple[Settings, ...]:
-    """The settings of all engines below a runs root, by name."""
+def engine_settings(folders: Iterable[Path]) -> tuple[Settings, ...]:
+    """The settings of engines.
+
+    Args:
+        folders: their runroots.
+    """
     found = []
-    for folder in runroot_folders(runs_root):
+    for folder in folders:
         file = folder / _SETTINGS
         try:
             told = file.lstat()
@@ -152,23 +154,6 @@ def settings_check(found: Iterable[Settings]) -> Check:
         "chmod 600 each of them: engines run as the same user and still read them",
         bad=State.FAILED if exposed else State.INCOMPLETE,
     )
-
-
-def dashboard_check(checkout: Path, *, serving: bool) -> Check:
-    """Whether the benchmark's dashboard would hand out the checkout's `.env`.
-
-    Args:
-        checkout: its root.
-        serving: whether the run serves it (`--live-server`, the default of `run`).
-    """
-    needed = "no .env in a folder that is served to everybody on this machine"
-    name = ".env and the dashboard"
-    if not (checkout / ".env").exists():
-        return Check(name, State.OK, "the checkout has no .env", needed)
-    if serving:
-        mend = "--no-live-server keeps the snapshots and serves nothing; or keep .env elsewhere"
-        return Check(name, State.FAILED, "the dashboard serves the checkout, its .env included", needed, mend)
-    return Check(name, State.OK, "the checkout has a .env, and no dashboard serves it", needed)
 
 
 # ------------------------------------------------------------------ secrets

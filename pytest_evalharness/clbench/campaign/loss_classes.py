@@ -173,8 +173,3 @@ def counted(losses: Iterable[Loss]) -> dict[LossClass, Count]:
         for kind in LossClass
         if kind in fates
     }
-
-
-def lost_by_class(losses: Iterable[Loss]) -> dict[str, int]:
-    """How many were lost, by class; classes that lost none are left out."""
-    return {str(kind): count.lost for kind, count in counted(losses).items() if count.lost}

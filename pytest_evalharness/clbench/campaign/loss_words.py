@@ -24,6 +24,7 @@ class LossReport:
         name: the campaign's, or of its folder.
         losses: each of them.
         retries: the rules of the retry budget.
+        settings: who can read the engines' keys.
         engines: folders of engines that were read.
         logs: tasks whose log was read.
         notes: what was not read, and why.
@@ -33,6 +34,7 @@ class LossReport:
     name: str
     losses: tuple[Loss, ...]
     retries: tuple[Check, ...]
+    settings: Check
     engines: int
     logs: tuple[str, ...]
     notes: tuple[str, ...] = ()
@@ -40,9 +42,10 @@ class LossReport:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was lost, as far as the engines tell, and no rule of the retry budget broken."""
+        """Whether nothing was lost, as far as the engines tell, no rule of the retry budget broken, and no key open to others."""
         lost = any(one.fate is not Fate.SURVIVED for one in self.losses)
-        return bool(self.engines) and not lost and all(check.state is State.OK for check in self.retries)
+        kept = all(check.state is State.OK for check in self.retries)
+        return bool(self.engines) and not lost and kept and self.settings.state is not State.FAILED
 
 
 def report(told: LossReport) -> Iterator[str]:
@@ -63,10 +66,12 @@ def report(told: LossReport) -> Iterator[str]:
         yield from (f"      {_occurrence(one)}" for one in mine[:_SHOWN])
         if more := len(mine) - _SHOWN if len(mine) > _SHOWN else 0:
             yield f"      and {more} more (--json tells all)"
-    for check in told.retries:
+    for check in (*told.retries, told.settings):
         yield f"  {check.state:<10} {check.name}: {printable(check.seen, 400)}"
-        if check.state is State.FAILED:
+        if check.state is not State.OK:
             yield f"             needed: {check.needed}"
+        if check.mend:
+            yield f"             mend:   {check.mend}"
     yield from (f"  not read: {printable(note, 300)}" for note in told.notes)
 
 
@@ -95,9 +100,15 @@ def as_data(told: LossReport) -> dict[str, Any]:
             for kind, count in counted(told.losses).items()
         ],
         "losses": [_loss(one) for one in told.losses],
-        "retries": [
-            {"name": check.name, "state": str(check.state), "seen": check.seen, "needed": check.needed}
-            for check in told.retries
+        "checks": [
+            {
+                "name": check.name,
+                "state": str(check.state),
+                "seen": check.seen,
+                "needed": check.needed,
+                "mend": check.mend,
+            }
+            for check in (*told.retries, told.settings)
         ],
         "not_read": list(told.notes),
     }

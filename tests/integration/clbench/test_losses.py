@@ -90,6 +90,8 @@ def test_the_command_tells_them_of_a_folder(struck, capsys):
     assert "lost: lookup, question 7: " in out
     assert "failed     retries: transport deaths: " in out
     assert "5 attempts died after they were sent" in out
+    assert "incomplete engines' settings: " in out
+    assert "has mode 0644" in out
 
 
 def test_the_command_tells_them_by_name_and_as_json(struck, tmp_path, capsys):
@@ -110,7 +112,9 @@ def test_the_command_tells_them_by_name_and_as_json(struck, tmp_path, capsys):
         ("late provider errors", "survived"),
         ("given up, nothing says why", "lost"),
     }
-    assert {one["state"] for one in found["retries"]} == {"unknown"}
+    states = {one["name"]: one["state"] for one in found["checks"]}
+    assert states.pop("engines' settings") == "ok"
+    assert set(states.values()) == {"unknown"}
     assert found["not_read"] == [
         f"engines: none has a folder at {runs_root} that is as young as the campaign"
     ]

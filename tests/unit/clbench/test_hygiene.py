@@ -1,4 +1,4 @@
-"""Who can read an engine's keys, what a dashboard hands out, and secrets in what is handed on."""
+"""Who can read an engine's keys, and secrets in what is handed on."""
 
 import gzip
 import random
@@ -32,10 +32,6 @@ def settings():
         yield file
 
 
-def runs_root(settings):
-    return settings.parents[2]
-
-
 def opened(file, mode, *, folders):
     """A file and its engine's folder with these modes."""
     file.chmod(mode)
@@ -43,14 +39,14 @@ def opened(file, mode, *, folders):
 
 
 def test_no_engine_no_settings(left):
-    assert hygiene.engine_settings(left.runs_root) == ()
+    assert hygiene.engine_settings([left.folder]) == ()
     check = hygiene.settings_check(())
     assert (check.state, check.seen) == (State.OK, "no engine has settings yet")
 
 
 def test_a_mode_that_only_a_folder_makes_good(settings):
     opened(settings, 0o644, folders=0o700)
-    (one,) = hygiene.engine_settings(runs_root(settings))
+    (one,) = hygiene.engine_settings([settings.parents[1]])
     assert (one.file, one.mode, one.reach) == (settings, 0o644, Reach.SHIELDED)
     check = hygiene.settings_check([one])
     assert (check.state, check.mend[:9]) == (State.INCOMPLETE, "chmod 600")
@@ -59,7 +55,7 @@ def test_a_mode_that_only_a_folder_makes_good(settings):
 
 def test_a_file_that_everybody_on_the_machine_can_read(settings):
     opened(settings, 0o644, folders=0o755)
-    (one,) = hygiene.engine_settings(runs_root(settings))
+    (one,) = hygiene.engine_settings([settings.parents[1]])
     if one.reach is Reach.SHIELDED:
         pytest.skip(f"a folder above {settings} keeps others out")
     check = hygiene.settings_check([one])
@@ -69,7 +65,7 @@ def test_a_file_that_everybody_on_the_machine_can_read(settings):
 
 def test_a_file_of_its_owners_only(settings):
     opened(settings, 0o600, folders=0o755)
-    (one,) = hygiene.engine_settings(runs_root(settings))
+    (one,) = hygiene.engine_settings([settings.parents[1]])
     assert one.reach is Reach.OWNER
     assert hygiene.settings_check([one]).seen == "1 files, none of which others can read"
 
@@ -83,7 +79,7 @@ def test_others_who_may_read_but_not_enter(settings):
 def test_a_link_in_the_place_of_settings_is_not_followed(settings):
     settings.rename(settings.with_name("elsewhere"))
     settings.symlink_to(settings.with_name("elsewhere"))
-    assert hygiene.engine_settings(runs_root(settings)) == ()
+    assert hygiene.engine_settings([settings.parents[1]]) == ()
 
 
 def test_more_files_than_are_worth_reading_are_counted(left):
@@ -94,16 +90,6 @@ def test_more_files_than_are_worth_reading_are_counted(left):
         file.chmod(0o644)
         found.append(hygiene.Settings(file, 0o644, Reach.SHIELDED))
     assert hygiene.settings_check(found).seen.endswith("; and 3 more")
-
-
-@pytest.mark.parametrize(
-    ("there", "serving", "state"),
-    [(False, True, State.OK), (True, False, State.OK), (True, True, State.FAILED)],
-)
-def test_the_dashboard_serves_what_lies_in_the_checkout(tmp_path, there, serving, state):
-    if there:
-        (tmp_path / ".env").write_text("KEY=1")
-    assert hygiene.dashboard_check(tmp_path, serving=serving).state is state
 
 
 @pytest.mark.parametrize(

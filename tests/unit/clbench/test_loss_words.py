@@ -1,5 +1,6 @@
 """A report of losses in words, and what makes a campaign clean."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,14 @@ from pytest_evalharness.clbench.campaign.loss_words import LossReport, as_data, 
 from pytest_evalharness.clbench.checking import Check, State
 
 FINE = Check("retries: attempts", State.OK, "at most 2 attempts", "at most 12")
+KEYS = Check("engines' settings", State.OK, "no engine has settings yet", "mode 0600")
 HERE = Path("t1.json")
 
 
-def told(*losses, retries=(FINE,), **words):
-    return LossReport("mine", losses, retries, **{"engines": 1, "logs": ("cohort_studies",), **words})
+def told(*losses, retries=(FINE,), settings=KEYS, **words):
+    return LossReport(
+        "mine", losses, retries, settings, **{"engines": 1, "logs": ("cohort_studies",), **words}
+    )
 
 
 def oom(fate=Fate.LOST, **words):
@@ -25,6 +29,7 @@ def test_nothing_was_lost():
         "mine: nothing that is known was lost",
         "  read: 1 engines' folders, logs of cohort",
         "  ok         retries: attempts: at most 2 attempts",
+        "  ok         engines' settings: no engine has settings yet",
     ]
 
 
@@ -59,6 +64,9 @@ def test_the_miniature_is_named_and_so_is_what_was_not_read():
         (told(engines=0), False),
         (told(retries=(Check("retries: attempts", State.FAILED, "13", "12"),)), False),
         (told(retries=(Check("retries: attempts", State.UNKNOWN, "none", "12"),)), False),
+        # Every engine leaves its file with the usual mode: its folder shields it until somebody copies it.
+        (told(settings=replace(KEYS, state=State.INCOMPLETE)), True),
+        (told(settings=replace(KEYS, state=State.FAILED)), False),
     ],
 )
 def test_what_is_clean(found, clean):
@@ -66,11 +74,14 @@ def test_what_is_clean(found, clean):
 
 
 def test_a_rule_that_is_broken_says_what_is_needed():
-    broken = Check("retries: attempts", State.FAILED, "t1: 13 attempts", "at most 12 of one call")
+    broken = Check(
+        "retries: attempts", State.FAILED, "t1: 13 attempts", "at most 12 of one call", "look at it"
+    )
     lines = list(report(told(retries=(broken,))))
-    assert lines[-2:] == [
+    assert lines[-4:-1] == [
         "  failed     retries: attempts: t1: 13 attempts",
         "             needed: at most 12 of one call",
+        "             mend:   look at it",
     ]
 
 
