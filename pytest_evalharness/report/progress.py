@@ -106,10 +106,9 @@ class Narrator:
             return False
         if is_change(event):
             return True
-        if event.get("kind") == CLBENCH:  # its supervisor says little, and alarms among it
-            return not self._quiet
         what = event.get("what")
-        if what == "ended":  # these come a share at a time
+        # Arms end a share at a time; a campaign's supervisor says little, and alarms are among it.
+        if what == "ended" or event.get("kind") == CLBENCH:
             return not self._quiet
         if what != "outage" and (self._quiet or what != "progress"):
             return False
