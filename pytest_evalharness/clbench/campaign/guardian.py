@@ -61,17 +61,15 @@ class Guardian:
     """
 
     def __init__(self, watch: Watch) -> None:
+        told = json.dumps(watch.__dict__)  # an argument: it knows what to guard even if this process dies now
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-m", __name__, told],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # a terminal's Ctrl-C is for the supervisor
         )
-        assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(watch.__dict__).encode() + b"\n")
-            self._process.stdin.flush()
             self._await_ready()
         except OSError:
             self.dismiss()
@@ -178,13 +176,12 @@ def main() -> int:
     """Wait for the supervisor's word or its end; returns the exit code."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    words = sys.stdin.buffer
-    told = json.loads(words.readline())
+    told = json.loads(sys.argv[1])
     watch = Watch(**{**told, "graces": tuple(told["graces"])})
-    sys.stdout.buffer.write(_READY)
-    sys.stdout.buffer.flush()
+    with suppress(OSError):  # nobody may be there to hear it: then there is work to do
+        os.write(sys.stdout.fileno(), _READY)
     clock = SystemClock()
-    if _dismissed(words, watch):
+    if _dismissed(sys.stdin.buffer, watch):
         return 0
     ended = _end(watch, clock)
     _leave_word(watch, ended, clock)

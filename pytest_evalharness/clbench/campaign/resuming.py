@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from pytest_evalharness.clbench.campaign.recipe import OUROBOROS
 from pytest_evalharness.clbench.campaign.salvage import Salvage, prepare_missing_only
 from pytest_evalharness.clbench.campaign.salvage_words import report
 from pytest_evalharness.clbench.campaign.strays import strays
-from pytest_evalharness.errors import CampaignChanged
+from pytest_evalharness.errors import CampaignChanged, UsageError
 
 ACCEPTABLE: Mapping[str, frozenset[str]] = {
     "arguments": frozenset({"argv"}),
@@ -67,6 +68,23 @@ def _only(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 def begun(campaign: Campaign) -> bool:
     """Whether the benchmark has written anything of a campaign down: else there is nothing to go on with."""
     return (campaign.run_folder / "manifest.json").exists()
+
+
+def clear_folders(campaign: Campaign) -> None:
+    """Remove the folders that a benchmark had just made when it died: it begins no run in them, and goes on with none.
+
+    Raises:
+        UsageError: there are files in them, of which nothing tells whose they are.
+    """
+    if not campaign.run_folder.exists() or begun(campaign):
+        return
+    if any(not one.is_dir() for one in campaign.run_folder.rglob("*")):
+        raise UsageError(
+            f"{campaign.run_folder} has files and no manifest: it is no run that could be gone on with",
+            not_done="nothing was started, and nothing was removed",
+            next_step="move it away, or begin another campaign: --name ANOTHER",
+        )
+    shutil.rmtree(campaign.run_folder)
 
 
 def quarantine(campaign: Campaign, clock: Clock, say: Callable[[str], None]) -> list[str]:

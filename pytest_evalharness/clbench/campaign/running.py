@@ -25,7 +25,13 @@ from pytest_evalharness.clbench.campaign.plan import Campaign
 from pytest_evalharness.clbench.campaign.process_table import TOKEN, process
 from pytest_evalharness.clbench.campaign.processes import Fingerprint, end
 from pytest_evalharness.clbench.campaign.recipe import BUDGET, DEFAULT_BUDGET, OUROBOROS
-from pytest_evalharness.clbench.campaign.resuming import begun, prepare, quarantine, require_same
+from pytest_evalharness.clbench.campaign.resuming import (
+    begun,
+    clear_folders,
+    prepare,
+    quarantine,
+    require_same,
+)
 from pytest_evalharness.clbench.campaign.supervising import Ending, Rhythm, Supervisor
 from pytest_evalharness.clbench.campaign.supervisor_journal import SupervisorJournal
 from pytest_evalharness.clbench.campaign.survivors import bury, remaining
@@ -117,6 +123,8 @@ def run_campaign(
             tokens = [one.token for one in ledger.campaigns.starts(campaign.name)]
             _, moved = prepare(campaign, tokens, clock, on_progress)
             notices += moved
+        else:
+            clear_folders(campaign)
         with Interrupts(stop) as interrupts:
             run = _Run(campaign, ledger, lease, clock=clock, say=on_progress, rhythm=rhythm)
             return run.whole(interrupts, limits or _limits(campaign), money, notices, resumed=resumed)

@@ -7,19 +7,22 @@ import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.clbench.campaign import guardian
 from pytest_evalharness.clbench.campaign.process_table import TOKEN, process, processes
-from pytest_evalharness.clbench.campaign.survivors import settle
+from pytest_evalharness.clbench.campaign.resuming import begun
+from pytest_evalharness.clbench.campaign.running import run_campaign
 from pytest_evalharness.clbench.campaign.watch import AlarmKind, Limits
 from pytest_evalharness.cli import main
 from pytest_evalharness.errors import (
     BenchmarkRefused,
     CampaignBusy,
     CampaignChanged,
+    JournalUnavailable,
     StillRunning,
     UsageError,
 )
@@ -82,8 +85,8 @@ def test_an_end_leaves_nothing_alive_and_what_is_missing_is_run_later(lab, until
 
 
 @pytest.mark.parametrize("victim", ["supervisor", pytest.param("both", marks=pytest.mark.slow)])
-def test_a_supervisor_that_is_killed_leaves_nothing_spending(lab, until, victim):
-    lab.set(pace=0.2)
+def test_a_supervisor_that_is_killed_leaves_nothing_spending(lab, until, victim, capsys):
+    lab.faults(f"stall={BANDS}:0:1")  # it would go on for ever
     command = lab.command()
     until(lab.playing)
     guardians = guardians_of(command.pid)
@@ -99,9 +102,8 @@ def test_a_supervisor_that_is_killed_leaves_nothing_spending(lab, until, victim)
         else:
             assert len(lab.alive()) >= len(found) - 1
         assert lab.record().state is CampaignState.RUNNING
-        with lab.ledger() as ledger:
-            assert not ledger.campaigns.supervised("mine")
-            settle(ledger, "mine", clock=SystemClock(), say=lab.said.append)
+        assert main(["clbench", "status", "mine", "--home", str(lab.home)]) == 1
+        assert "ledger: lost" in capsys.readouterr().out
         assert lab.alive() == []
         assert lab.record().state is CampaignState.LOST
         assert bool(lab.events("ending survivors")) is (victim == "both")
@@ -109,6 +111,7 @@ def test_a_supervisor_that_is_killed_leaves_nothing_spending(lab, until, victim)
     finally:
         foreign.kill()
         foreign.communicate()
+    lab.faults()
     assert lab.run(missing_only=True).exit_code == 0
 
 
@@ -147,7 +150,7 @@ def test_whoever_is_killed_the_rest_ends_and_the_resumed_run_equals_one_without_
     assert outcome.state is state
     assert outcome.exit_code == 1
     assert lab.alive() == []
-    outcome = lab.run(campaign, missing_only=lab.campaign().run_folder.exists())
+    outcome = lab.run(campaign, missing_only=begun(campaign))
     assert (outcome.state, outcome.exit_code) == (CampaignState.FINISHED, 0)
     assert lab.run(lab.campaign(name="whole", tasks=(BANDS, DUEL), task_parallelism=1)).exit_code == 0
     assert lab.scores() == lab.scores("whole")
@@ -237,7 +240,7 @@ def test_two_who_ask_at_once_make_one_campaign(lab, until):
 
 @pytest.mark.slow
 def test_a_guardian_that_is_killed_is_replaced(lab, until):
-    lab.set(pace=0.2)
+    lab.faults(f"stall={BANDS}:0:1")
     command = lab.command()
     until(lab.playing)
     (first,) = guardians_of(command.pid)
@@ -364,3 +367,108 @@ def test_a_ledger_that_cannot_be_written_costs_nothing_that_runs(lab, until):
     assert lab.record().state is CampaignState.FINISHED
     with lab.ledger() as ledger:
         assert BANDS in {one.task for one in ledger.campaigns.processes("mine")}
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_under_the_benchmark_costs_one_task_and_no_other(lab):
+    lab.faults(f"full_disk={BANDS}:0:3")
+    campaign = lab.campaign(tasks=(BANDS, DUEL))
+    outcome = lab.run(campaign)
+    assert (outcome.state, outcome.exit_code) == (CampaignState.INCOMPLETE, 1)
+    assert lab.alive() == []
+    lab.faults()
+    first = lab.scores()[DUEL]
+    assert lab.run(campaign, missing_only=True).exit_code == 0
+    assert lab.scores()[DUEL] == first
+    assert lab.run(lab.campaign(name="whole", tasks=(BANDS, DUEL))).exit_code == 0
+    assert lab.scores() == lab.scores("whole")
+
+
+def test_a_ledger_that_cannot_be_written_starts_nothing(lab):
+    lab.busy = 0.1
+    lab.ledger().close()
+    with (
+        closing(sqlite3.connect(lab.home / "ledger.sqlite", isolation_level=None)) as held,
+        lab.ledger() as ledger,
+    ):
+        held.execute("BEGIN IMMEDIATE")
+        with pytest.raises(JournalUnavailable):
+            run_campaign(
+                lab.campaign(), ledger, clock=SystemClock(), on_progress=lab.said.append, rhythm=QUICK
+            )
+        held.execute("ROLLBACK")
+    assert not lab.campaign().run_folder.exists()
+    assert lab.record() is None
+
+
+def test_folders_that_a_dying_benchmark_has_just_made_are_no_campaign(lab):
+    script = lab.root / "bin" / "clbench"
+    whole = script.read_text()
+    script.write_text("#!/bin/sh\nmkdir -p final_results/runs/mine/logs\nkill -9 $$\n")
+    assert lab.run().state is CampaignState.LOST
+    script.write_text(whole)
+    (lab.campaign().run_folder / "logs" / "somebody's.txt").touch()
+    with pytest.raises(UsageError, match="has files and no manifest"):
+        lab.run()
+    (lab.campaign().run_folder / "logs" / "somebody's.txt").unlink()
+    assert lab.run().state is CampaignState.FINISHED
+
+
+# ------------------------------------------------- crashes between any two steps
+
+DIES = """
+import os, signal, sys
+from pathlib import Path
+from pytest_evalharness.base.clock import SystemClock
+from pytest_evalharness.clbench.campaign import running
+from pytest_evalharness.clbench.campaign.checkout import open_checkout
+from pytest_evalharness.clbench.campaign.plan import PlanKind, campaign_of
+from pytest_evalharness.ledger.campaigns import CampaignLease
+from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.ownership import Owner
+from tests.integration.campaigns.conftest import QUICK
+
+root, home, where = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+kind, _, step = where.partition(" ")
+place = {"guardian": (running.Guardian, "of"), "program": (running.subprocess, "Popen")}
+owner, name = place.get(step) or (CampaignLease, step)
+real = getattr(owner, name)
+
+def dies(*args, **more):
+    if kind == "after":
+        real(*args, **more)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+setattr(owner, name, dies)
+campaign = campaign_of(open_checkout(str(root), home), "notebook", PlanKind.SEED, "mine", tasks=["mini_band_scan"], per_task_parallelism=2)
+with Ledger.open(home, clock=SystemClock(), owner=Owner.current("dies")) as ledger:
+    running.run_campaign(campaign, ledger, clock=SystemClock(), on_progress=print, rhythm=QUICK)
+"""
+STEPS = [
+    "before start",
+    "after start",
+    "after guardian",
+    "after program",
+    "after running",
+    "after saw",
+    "before end",
+    "after end",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", STEPS)
+def test_a_supervisor_may_die_between_any_two_steps(lab, until, where):
+    command = subprocess.run(
+        [sys.executable, "-c", DIES, str(lab.root), str(lab.home), where],
+        cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert command.returncode == -signal.SIGKILL, command.stderr
+    until(lambda: lab.alive() == [], 20)
+    went_on = begun(lab.campaign())
+    assert went_on or where not in {"before end", "after end"}
+    outcome = lab.run(missing_only=went_on)
+    assert (outcome.state, outcome.exit_code) == (CampaignState.FINISHED, 0)
+    assert len(lab.starts()) == (1 if where == "before start" else 2)
+    assert lab.run(lab.campaign(name="whole")).exit_code == 0
+    assert lab.scores() == lab.scores("whole")
