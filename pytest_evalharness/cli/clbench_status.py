@@ -119,6 +119,7 @@ class _Viewer:
 
     def look(self) -> Standing:
         """How it stands now."""
+        from pytest_evalharness.clbench.campaign.costs import elsewhere
         from pytest_evalharness.clbench.campaign.status_lines import Standing
         from pytest_evalharness.clbench.campaign.watch import Limits, watch
         from pytest_evalharness.clbench.domains import Family, families
@@ -128,13 +129,16 @@ class _Viewer:
         told = supervised or self._processes.look(snapshot)
         limits = Limits(budget=self._budget or told.budget)
         self._watched = watch(snapshot, self._watched, limits, paused=told.paused)
+        embedded = Family.EMBEDDED in families(one.task for one in snapshot.tasks)
+        costs = elsewhere(snapshot.system, embedded=embedded)
         return Standing(
             snapshot,
             self._watched.alarms,
             told,
             self._losses.read(snapshot, told),
             money=self._money,
-            embedded=Family.EMBEDDED in families(one.task for one in snapshot.tasks),
+            prices={task: one.rollout for task, one in costs.items()},
+            embedded=embedded,
         )
 
     def _supervision(self) -> Supervision | None:

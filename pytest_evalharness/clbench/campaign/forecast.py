@@ -82,7 +82,8 @@ class Forecast:
         cost: dollars so far.
         projected: dollars in the end, of the domains that can be told.
         seconds_left: until the last of these is through; None where nothing of any can be told.
-        untold: domains of which nothing tells their time or money yet: both sums are too small by theirs.
+        untimed: domains of which nothing tells how long they take: `seconds_left` is without them.
+        unpriced: domains of which nothing tells what they cost: `projected` has what they have cost so far.
     """
 
     tasks: tuple[TaskForecast, ...]
@@ -91,7 +92,8 @@ class Forecast:
     cost: float
     projected: float
     seconds_left: float | None
-    untold: tuple[str, ...]
+    untimed: tuple[str, ...]
+    unpriced: tuple[str, ...]
 
     @property
     def dollars_left(self) -> float:
@@ -126,7 +128,6 @@ def forecast(snapshot: Snapshot, prices: Mapping[str, float] | None = None) -> F
     tasks = tuple(_task(snapshot, one, (prices or {}).get(one.task)) for one in snapshot.tasks)
     expected = [one.live.expected for one in tasks]
     known = [count for count in expected if count is not None]
-    untold = [one.live.task for one in tasks if one.seconds_left is None or one.projected is None]
     return Forecast(
         tasks,
         sum(one.live.done for one in tasks),
@@ -134,7 +135,8 @@ def forecast(snapshot: Snapshot, prices: Mapping[str, float] | None = None) -> F
         math.fsum(one.cost for one in tasks),
         math.fsum(one.cost if one.projected is None else one.projected for one in tasks),
         max((one.seconds_left for one in tasks if one.seconds_left is not None), default=None),
-        tuple(untold),
+        tuple(one.live.task for one in tasks if one.seconds_left is None),
+        tuple(one.live.task for one in tasks if one.projected is None),
     )
 
 

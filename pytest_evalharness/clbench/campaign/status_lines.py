@@ -41,7 +41,7 @@ class Standing:
         supervision: who is at work on it.
         losses: what its engines lost, by class.
         money: dollars that may still be spent; None where nobody said.
-        prices: dollars of a whole rollout by task, from the plan.
+        prices: dollars of a whole rollout by task, where nothing was paid for one yet.
         embedded: whether it runs the miniature.
     """
 
@@ -96,17 +96,12 @@ def summary(standing: Standing, told: Forecast | None = None) -> str:
     told = told or standing.told
     of = "" if told.expected is None else f" of {told.expected:,}"
     parts = [f"{told.done:,}{of} instances", f"${told.cost:,.2f}"]
-    untold = len(told.untold)
     orphaned = standing.supervision.orphaned
     if snapshot.running and not orphaned and told.tasks:
         if told.projected > told.cost:
-            parts[-1] += f" of about ${told.projected:,.2f}"
+            parts[-1] += f" of about ${told.projected:,.2f}{_without(told.unpriced)}"
         if told.seconds_left:
-            parts.append(f"about {span(told.seconds_left)} left")
-        if untold:
-            parts.append(
-                f"not counting {untold} domain{'' if untold == 1 else 's'} of which nothing tells yet"
-            )
+            parts.append(f"about {span(told.seconds_left)} left{_without(told.untimed)}")
     alarms = len(standing.alarms)
     if alarms:
         parts.append(f"{alarms} alarm{'' if alarms == 1 else 's'}")
@@ -115,6 +110,11 @@ def summary(standing: Standing, told: Forecast | None = None) -> str:
     if not told.tasks:
         return f"{printable(snapshot.name, 60)}: {state}, nothing is written yet"
     return f"{printable(snapshot.name, 60)}: {state}, {', '.join(parts)}"
+
+
+def _without(domains: Sequence[str]) -> str:
+    count = len(domains)
+    return f" ({count} domain{'' if count == 1 else 's'} not counted)" if count else ""
 
 
 def alarm_line(alarm: Alarm) -> str:
@@ -207,7 +207,8 @@ def as_json(standing: Standing) -> dict[str, object]:
         "instances": {"done": told.done, "expected": told.expected},
         "dollars": {"spent": told.cost, "projected": told.projected, "left": told.dollars_left},
         "seconds_left": told.seconds_left if snapshot.running else 0.0,
-        "untold": list(told.untold),
+        "untimed": list(told.untimed),
+        "unpriced": list(told.unpriced),
         "tasks": [_task_json(one, standing) for one in told.tasks],
         "alarms": [
             {

@@ -13,7 +13,7 @@ def test_a_pass_goes_on_as_it_went(campaign, made):
     (task,) = told.tasks
     assert (task.per_hour, task.per_instance, task.cost) == (60.0, 0.5, 2.0)
     assert (task.seconds_left, task.projected) == (360.0, 5.0)
-    assert (told.done, told.expected, told.seconds_left, told.dollars_left, told.untold) == (
+    assert (told.done, told.expected, told.seconds_left, told.dollars_left, told.untimed) == (
         4,
         10,
         360.0,
@@ -62,19 +62,19 @@ def test_what_nothing_tells_is_named_and_not_made_up(campaign, made):
     campaign.write(SALES, 0, [made.outcome(k) for k in range(4)], cost=1.0, status="completed")
     campaign.task(POKER, status="pending")
     told = forecast(campaign.reader().read())
-    assert (told.untold, told.projected, told.dollars_left) == ((POKER,), 1.0, 0.0)
+    assert (told.untimed, told.unpriced, told.projected, told.dollars_left) == ((POKER,), (POKER,), 1.0, 0.0)
     priced = forecast(campaign.reader().read(), {POKER: 120.0})
     assert priced.tasks[1].projected == pytest.approx(3 * 120.0), (
         "two rollouts, and a baseline at their price"
     )
-    assert priced.untold == (POKER,), "its time is still unknown"
+    assert (priced.untimed, priced.unpriced) == ((POKER,), ()), "its time is still unknown"
 
 
 def test_a_campaign_that_is_over_has_nothing_left(campaign, made):
     campaign.task(SALES, rollouts=1, baseline=False, status="failed")
     campaign.write(SALES, 0, [made.outcome(0)], cost=1.0)
     told = forecast(campaign.reader().read())
-    assert (told.seconds_left, told.dollars_left, told.projected, told.untold) == (0.0, 0.0, 1.0, ())
+    assert (told.seconds_left, told.dollars_left, told.projected, told.untimed) == (0.0, 0.0, 1.0, ())
 
 
 def test_the_least_complete_rollouts_are_ended_first(campaign, made):

@@ -93,6 +93,24 @@ def test_what_is_wrong_follows(busy, made):
     assert "rollout 0: 2 of 4" in third
 
 
+def test_a_domain_that_has_not_begun_is_not_counted_unless_something_tells_its_price(busy):
+    busy.task(POKER, status="pending")
+    known = summary(standing(busy, prices={POKER: 100.0}))
+    assert summary(standing(busy)) == (
+        "mine: running, 4 of 376 instances, $0.04 of about $0.16 (1 domain not counted), about 6 min left (1 domain not counted)"
+    )
+    assert known.endswith("$0.04 of about $300.16, about 6 min left (1 domain not counted)")
+
+
+def test_what_it_costs_elsewhere_is_expected_of_what_has_not_begun(busy, capsys):
+    busy.manifest["system"] = "ouroboros"
+    busy.task(POKER, status="pending")
+    main(["clbench", "status", str(busy.folder), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["unpriced"] == []
+    assert told["tasks"][1]["dollars"]["projected"] == pytest.approx(3 * 117.0)
+
+
 def test_enough_money_lists_nothing(busy):
     assert "missing" not in told(standing(busy, money=100.0))
 
