@@ -254,8 +254,11 @@ def _move(source: Path, target: Path) -> None:
         os.replace(source, target)  # noqa: PTH105
     except OSError:
         part = target.with_name(f".{target.name}.part")
-        shutil.copyfile(source, part)
-        os.replace(part, target)  # noqa: PTH105
+        try:
+            shutil.copyfile(source, part)
+            os.replace(part, target)  # noqa: PTH105
+        finally:
+            part.unlink(missing_ok=True)
         source.unlink()
     sync_folder(target.parent)
 

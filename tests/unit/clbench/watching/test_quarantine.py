@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -136,6 +137,27 @@ def test_a_folder_on_another_disk_is_moved_to_as_well(spoilt, monkeypatch):
     }
     assert not any(file.source in now for file in told.files)
     assert not [name for name in now if name.endswith(".part")]
+
+
+def test_a_full_disk_loses_nothing_and_the_same_call_goes_on(spoilt, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (found,) = poisoned_passes(spoilt.reader().read())
+    before = files(spoilt.root)
+    real = os.replace
+    monkeypatch.setattr(os, "replace", lambda a, b: real(a, b) if str(b).endswith("record.json") else full())
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(OSError, match="No space"):
+        put_aside(spoilt.root, spoilt.folder, found, clock=spoilt.clock)
+    now = files(spoilt.root)
+    assert before.items() <= now.items()
+    assert not [name for name in now if name.endswith(".part")]
+    monkeypatch.undo()
+    told = put_aside(spoilt.root, spoilt.folder, found, clock=spoilt.clock)
+    assert sorted(file.source for file in told.files) == sorted(
+        n for n in before if n not in files(spoilt.root)
+    )
 
 
 def test_an_artifact_of_a_later_run_group_stays(spoilt):
