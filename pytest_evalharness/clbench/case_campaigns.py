@@ -41,6 +41,7 @@ class Making:
         ledger: opens the journal.
         clock: tells the time and waits.
         say: told what happens, a line or some.
+        note: told what every reader of a report must know.
     """
 
     home: Path
@@ -49,6 +50,7 @@ class Making:
     ledger: Callable[[], Ledger]
     clock: Clock
     say: Callable[[str], None]
+    note: Callable[[str], None]
 
 
 def campaign_made(plan: RunPlan, how: Making) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from pytest_evalharness.base.text import redact
+from pytest_evalharness.base.text import printable, redact
 from pytest_evalharness.clbench import cases
 from pytest_evalharness.clbench.campaign.checkout import EMBEDDED
 from pytest_evalharness.clbench.campaign.plan import differences
@@ -67,6 +67,8 @@ class CaseRuns:
         if key not in self._made:
             self._made[key] = campaign_made(plan, self._how)
         made = self._made[key]
+        for one in (*made["notices"], *made["alarms"]):
+            self._how.note(f"campaign {printable(made['name'])}: {one}")
         told = [f"campaign {made['state']}, {made['checkout']}", *made["notices"], *made["alarms"]]
         told += [f"not the recipe: {one}" for one in made["deviations"]]
         return self._held(Path(made["folder"])), told

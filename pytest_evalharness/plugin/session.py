@@ -65,6 +65,7 @@ class EvalSession(LeagueSession):
                     ledger=lambda: self.ledger,
                     clock=self.clock,
                     say=self._campaign_said,
+                    note=self.notice,
                 )
             )
         return self._clbench

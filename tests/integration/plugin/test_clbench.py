@@ -343,6 +343,20 @@ def test_embedded_runs_are_called_so_in_every_report(folder):
         assert "embedded miniature" in text
 
 
+def test_names_from_outside_stay_text(folder):
+    name = "mine<script>alert(1)</script>\x1b[31m|x"
+    for one, level in (("new", 0.5), ("old", 0.3)):
+        told = folder.publish(one, level) / "manifest.json"
+        told.write_text(json.dumps({**json.loads(told.read_text()), "run_name": name + one}))
+    folder.cases(AB.format(more="", body="clbench_ab.require()"))
+    result = folder.run("-v")
+    assert result.ret == 0
+    place, _ = folder.results()
+    assert "\x1b[31m" not in result.stdout.str()
+    assert "<script>alert" not in (place / "report.html").read_text()
+    assert "<script>alert" not in (place / "summary.md").read_text()
+
+
 def test_workers_make_the_same_cases_and_the_same_reports(folder):
     folder.publish("mine", 0.4, rollouts=1)
     folder.cases(PARTS.format(more=', rollouts=1, losses={"schedule": "a short one"}'))
@@ -459,6 +473,7 @@ def test_whole(clbench_run):
     assert len(list(logs.iterdir())) == 1
     assert folder.run("-k", "whole", *EMBEDDED).ret == 0
     assert len(list(logs.iterdir())) == 1  # read again, not paid again
+    assert folder.results()[1]["notices"] == ["campaign mine: it was finished before: nothing was run"]
     folder.cases(
         AB.format(more="", body="clbench_ab.require()")
         .replace("runs/new", "mine")
