@@ -55,6 +55,7 @@ from pytest_evalharness.clbench.domains import Family, families
 from pytest_evalharness.errors import NothingToSalvage, NotSalvaged, StillRunning, UsageError
 
 _UNCHANGED = "the run directory is as it was"
+_SHOWN = 5
 Alive = Callable[[EndedFolder], Sequence[str]]
 """Tells which processes of a campaign are alive, a phrase each."""
 
@@ -209,8 +210,10 @@ def _prices(folder: EndedFolder) -> Mapping[str, Price]:
 
 def _require_dead(folder: EndedFolder, alive: Alive) -> None:
     if told := list(alive(folder)):
+        others = len(told) - _SHOWN
+        more = f"; and {others} others" if others > 0 else ""
         raise StillRunning(
-            f"{folder.name} is still running: {'; '.join(told)}",
+            f"{folder.name} is still running: {'; '.join(told[:_SHOWN])}{more}",
             not_done=f"nothing was salvaged: {_UNCHANGED}",
             next_step="let it end, or end it; then evalharness clbench salvage again",
         )

@@ -54,10 +54,10 @@ def strays(folder: EndedFolder, *, tokens: frozenset[str] = frozenset(), proc: P
     found = []
     for pid, one in sorted(table.items()):
         there = _stands_in(pid, root, proc)
-        if one.tokens:
-            found.append(Stray(pid, "carries the token of one of its starts"))
-        elif there is not False and (what := _role(folder, one, groups)) is not None:
+        if (what := _role(folder, one, groups)) is not None and (there is not False or one.tokens):
             found.append(Stray(pid, what))
+        elif one.tokens:
+            found.append(Stray(pid, "carries the token of one of its starts"))
         elif there and _is_stray_worker(one, table, groups):
             found.append(Stray(pid, "is a pool worker in this checkout, and no living task is its owner"))
     return found
