@@ -104,6 +104,7 @@ class ComparePlan:
         reference: the run whose baselines normalise; None for the baseline's own.
         scale: of cohort studies.
         tasks: ids; empty for all that both have.
+        checkout: of the benchmark, in which runs may be named by their names alone; None for none.
         aa: whether both are one system by design.
     """
 
@@ -113,6 +114,7 @@ class ComparePlan:
     reference: str | None = None
     scale: Scale = Scale.BITS
     tasks: tuple[str, ...] = ()
+    checkout: str | None = None
     aa: bool = False
 
 
@@ -176,6 +178,7 @@ def compare_plan(words: Mapping[str, Any]) -> ComparePlan:
         _text(words, "reference"),
         scale_of(words.get("scale")),
         tasks_of(words.get("tasks")),
+        _text(words, "checkout"),
         bool(words.get("aa")),
     )
 

@@ -41,17 +41,25 @@ class CaseRuns:
         self._read: dict[Path, PublishedRun] = {}
         self._made: dict[str, dict[str, Any]] = {}
 
-    def folder(self, told: str, checkout: Path | None = None) -> Path:
-        """Where a run is; arguments and errors as of `folder_of`."""
-        return folder_of(told, self._how.base, self._campaign, checkout)
+    def folder(self, told: str, checkout: str | None = None) -> Path:
+        """Where a run is.
 
-    def published(self, told: str) -> PublishedRun:
-        """A run, read once.
+        Args:
+            told: a directory, a campaign, or a run's name in the checkout.
+            checkout: of the benchmark; None for none.
 
         Raises:
-            RunUnreadable: it is none.
+            RunUnreadable: it is none of these.
         """
-        return self._held(self.folder(told))
+        root = None
+        if checkout is not None:
+            embedded_root = self._how.home / "clbench" / "checkout"
+            root = embedded_root if checkout == EMBEDDED else (self._how.base / checkout).expanduser()
+        return folder_of(told, self._how.base, self._campaign, root)
+
+    def published(self, told: str, checkout: str | None = None) -> PublishedRun:
+        """A run, read once; arguments and errors as of `folder`, or it is no run."""
+        return self._held(self.folder(told, checkout))
 
     def _held(self, folder: Path) -> PublishedRun:
         where = folder.resolve()
@@ -62,7 +70,7 @@ class CaseRuns:
     def _of(self, plan: RunPlan) -> tuple[PublishedRun, list[str]]:
         """The published run of a plan, made if there is none, and what is to be told of how it was made."""
         if plan.run is not None:
-            return self.published(plan.run), []
+            return self.published(plan.run, plan.checkout), []
         key = repr(plan.to_json())
         if key not in self._made:
             self._made[key] = campaign_made(plan, self._how)
@@ -126,7 +134,7 @@ class CaseRuns:
             EvalHarnessError: as `run` and `score_run`, or nothing normalises it.
         """
         run, _ = self._of(plan)
-        told = None if plan.reference is None else self.folder(plan.reference)
+        told = None if plan.reference is None else self.folder(plan.reference, plan.checkout)
         score = score_run(run, reference_of([run], told), plan.scale)
         return LookedScores(score, doubts(run, plan), run.folder, embedded=embedded(run))
 
@@ -140,14 +148,14 @@ class CaseRuns:
             declared = plan.declaration
             within = "" if declared.margin is None else f" within {declared.margin:g} normalised reward"
             return [
-                f"candidate  {self.folder(plan.candidate)}",
-                f"baseline   {self.folder(plan.baseline)}",
-                f"reference  {'the baseline' if plan.reference is None else self.folder(plan.reference)}",
+                f"candidate  {self.folder(plan.candidate, plan.checkout)}",
+                f"baseline   {self.folder(plan.baseline, plan.checkout)}",
+                f"reference  {'the baseline' if plan.reference is None else self.folder(plan.reference, plan.checkout)}",
                 f"claim      {declared.claim}{within}",
             ]
         expected = f"rollouts   {plan.rollouts} of each task expected"
         if plan.run is not None:
-            return [f"reads      {self.folder(plan.run)}", expected]
+            return [f"reads      {self.folder(plan.run, plan.checkout)}", expected]
         told = [f"runs       {plan.plan} of {plan.system}, campaign {plan.campaign}"]
         if plan.checkout == EMBEDDED:
             return [
@@ -169,12 +177,12 @@ class CaseRuns:
         Raises:
             EvalHarnessError: one of them is not there, or they have nothing in common.
         """
-        reference = None if plan.reference is None else self.published(plan.reference)
+        reference = None if plan.reference is None else self.published(plan.reference, plan.checkout)
         return ComparedRuns(
             compare(
                 plan.declaration,
-                self.published(plan.candidate),
-                self.published(plan.baseline),
+                self.published(plan.candidate, plan.checkout),
+                self.published(plan.baseline, plan.checkout),
                 reference=reference,
                 scale=plan.scale,
                 tasks=plan.tasks,

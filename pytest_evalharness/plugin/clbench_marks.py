@@ -84,7 +84,9 @@ def compare_plan_of(
             told[word] = settings[word]
     reference, overridden = _settled("reference", told, settings, nodeid)
     try:
-        return compare_plan(told | {"reference": reference, "aa": settings["aa"]}), overridden
+        return compare_plan(
+            told | {"reference": reference, "checkout": settings["clbench_checkout"], "aa": settings["aa"]}
+        ), overridden
     except ValueError as problem:
         raise wrong(nodeid, str(problem)) from None
 

@@ -343,6 +343,15 @@ def test_embedded_runs_are_called_so_in_every_report(folder):
         assert "embedded miniature" in text
 
 
+def test_runs_of_a_checkout_are_named_by_their_names(folder):
+    for name, level in (("new", 0.5), ("old", 0.3)):
+        publish(folder.pytester.path / "clb" / "final_results" / "runs" / name, level)
+    named = AB.format(more="", body="clbench_ab.require()").replace("runs/", "")
+    folder.cases(named)
+    assert folder.run("--eval-clbench-checkout=clb").ret == 0
+    assert folder.run().ret == 11
+
+
 def test_names_from_outside_stay_text(folder):
     name = "mine<script>alert(1)</script>\x1b[31m|x"
     for one, level in (("new", 0.5), ("old", 0.3)):
