@@ -20,7 +20,8 @@ from pytest_evalharness.clbench.compared import ComparedRuns
 from pytest_evalharness.clbench.comparing import compare
 from pytest_evalharness.clbench.domains import BY_TASK, Family
 from pytest_evalharness.clbench.leaderboard import reference_of
-from pytest_evalharness.clbench.looked import LookedCheck, LookedRun, LookedScores
+from pytest_evalharness.clbench.looked import LookedCheck, LookedRun
+from pytest_evalharness.clbench.looked_scores import LookedScores
 from pytest_evalharness.clbench.poisoning import auto_resolved, flags
 from pytest_evalharness.clbench.run_folder import PublishedRun, read_run
 from pytest_evalharness.clbench.scoring import score_run

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pytest_evalharness.clbench.case_plan import ComparePlan, RunPlan
     from pytest_evalharness.clbench.cases import PassName
     from pytest_evalharness.clbench.compared import ComparedRuns
-    from pytest_evalharness.clbench.looked import LookedCheck, LookedRun, LookedScores
+    from pytest_evalharness.clbench.looked import LookedCheck, LookedRun
+    from pytest_evalharness.clbench.looked_scores import LookedScores
 
 PASS = "clbench_pass"  # noqa: S105 - a fixture
 INVARIANT = "clbench_invariant"

@@ -11,7 +11,8 @@ from pytest_evalharness.plugin.session import session_of
 
 if TYPE_CHECKING:
     from pytest_evalharness.clbench.compared import ComparedRuns
-    from pytest_evalharness.clbench.looked import LookedCheck, LookedRun, LookedScores
+    from pytest_evalharness.clbench.looked import LookedCheck, LookedRun
+    from pytest_evalharness.clbench.looked_scores import LookedScores
     from pytest_evalharness.engines.judged import EngineResult
     from pytest_evalharness.league.pool_result import PoolResult
     from pytest_evalharness.league.result import ABResult
