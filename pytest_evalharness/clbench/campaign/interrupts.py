@@ -36,7 +36,11 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._received) for number in _ENDING}
+            # `nohup` is a wish too. SIGINT is taken even from whoever ignores it: children would inherit that and not tidy up.
+            heard = [
+                one for one in _ENDING if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN
+            ]
+            self._before = {number: signal.signal(number, self._received) for number in heard}
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -124,12 +124,13 @@ class Graces:
     """Seconds that processes have after each signal before the next one follows.
 
     Attributes:
-        interrupt: after SIGINT, on which programs tidy up: containers are removed then.
+        interrupt: after SIGINT, on which programs tidy up: containers are removed then. Short, since a pool whose program was
+            interrupted goes on with what is queued until it is terminated.
         terminate: after SIGTERM.
         kill: after SIGKILL, until what is still there counts as beyond our reach.
     """
 
-    interrupt: float = 20.0
+    interrupt: float = 10.0
     terminate: float = 10.0
     kill: float = 10.0
 

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,22 +112,32 @@ def run_campaign(
         NotSalvaged: what an earlier start left could not be made ready.
         JournalUnavailable: the ledger cannot be written; nothing was started.
     """
-    rhythm = rhythm or Rhythm()
+    rhythm, say = rhythm or Rhythm(), _unfailing(on_progress)
     with _claimed(campaign, ledger) as lease:
         before = lease.record
-        bury(ledger, lease, clock=clock, say=on_progress, graces=rhythm.graces)
+        bury(ledger, lease, clock=clock, say=say, graces=rhythm.graces)
         _require_asked(campaign, before, missing_only=missing_only)
         notices = _same(campaign, lease, before, accept)
         resumed = missing_only and begun(campaign)
         if resumed:
             tokens = [one.token for one in ledger.campaigns.starts(campaign.name)]
-            _, moved = prepare(campaign, tokens, clock, on_progress)
+            _, moved = prepare(campaign, tokens, clock, say)
             notices += moved
         else:
             clear_folders(campaign)
         with Interrupts(stop) as interrupts:
-            run = _Run(campaign, ledger, lease, clock=clock, say=on_progress, rhythm=rhythm)
+            run = _Run(campaign, ledger, lease, clock=clock, say=say, rhythm=rhythm)
             return run.whole(interrupts, limits or _limits(campaign), money, notices, resumed=resumed)
+
+
+def _unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
+    """A terminal that was closed, or a pipe that nobody reads any more, is no reason to lose what runs."""
+
+    def told(text: str) -> None:
+        with suppress(OSError, ValueError):
+            say(text)
+
+    return told
 
 
 @contextmanager

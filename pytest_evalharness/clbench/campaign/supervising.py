@@ -252,6 +252,7 @@ class Supervisor:
         return Ending(by_us=True, exit_code=self._reaped(), why=why, left=tuple(left))
 
     def _end_all(self) -> list[Process]:
+        self._census.look()  # who has just begun may own a container too
         first = self._interrupts.count
         return end(
             lambda: self._census.find().values(),

@@ -24,7 +24,7 @@ from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.ownership import Owner
 
 PATIENCE = 60.0
-QUICK = Rhythm(tick=0.05, look=0.1, told=1.0, hold=60.0, whole=300.0, graces=Graces(5.0, 3.0, 3.0))
+QUICK = Rhythm(tick=0.05, look=0.1, told=1.0, hold=60.0, whole=300.0, graces=Graces(1.0, 3.0, 5.0))
 BANDS, DUEL, LOOKUP = "mini_band_scan", "mini_coin_duel", "mini_ledger_lookup"
 
 
@@ -85,8 +85,8 @@ class Lab:
         self.stops.append(going.end)
         return going
 
-    def command(self, *words, tasks=(BANDS,), name="mine", **more):
-        """Start `evalharness clbench run`."""
+    def command(self, *words, tasks=(BANDS,), name="mine", into=subprocess.PIPE, **more):
+        """Start `evalharness clbench run`; what it says goes into a pipe."""
         argv = [sys.executable, "-m", "pytest_evalharness.cli", "clbench", "run", "--home", self.home]
         argv += [
             "--checkout",
@@ -105,9 +105,7 @@ class Lab:
             *(word for task in tasks for word in ("--task", task)),
             *words,
         ]
-        started = subprocess.Popen(
-            [str(word) for word in argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
-        )
+        started = subprocess.Popen([str(word) for word in argv], stdout=into, stderr=into, text=True, **more)
         self.commands.append(started)
         return started
 

@@ -270,6 +270,19 @@ def test_a_signal_reaches_everybody_and_the_command_says_how_to_go_on(lab, until
     assert guardians_of(command.pid) == []
 
 
+@pytest.mark.slow
+def test_a_terminal_that_is_gone_ends_nothing_that_was_started_with_nohup(lab, until):
+    lab.set(pace=0.1)
+    read, write = os.pipe()
+    command = lab.command(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN), into=write)
+    os.close(write)
+    until(lab.playing)
+    os.close(read)  # nobody reads what it says any more
+    command.send_signal(signal.SIGHUP)
+    assert command.wait(60) in {0, 141}
+    assert lab.record().state is CampaignState.FINISHED
+
+
 def test_a_second_signal_does_not_wait_for_the_grace(lab, until):
     """The benchmark ignores SIGINT here, as a program that tidies up for ever would."""
     stubborn(lab)
@@ -280,7 +293,7 @@ def test_a_second_signal_does_not_wait_for_the_grace(lab, until):
     command.send_signal(signal.SIGINT)
     until(lambda: lab.events("ending"))
     command.send_signal(signal.SIGINT)
-    _, err = command.communicate(timeout=15)  # the grace after SIGINT alone is 20 seconds
+    _, err = command.communicate(timeout=8)  # the grace after SIGINT alone is 10 seconds
     assert command.returncode == 2, err
     assert "SIGTERM to" in err
     assert lab.alive() == []
@@ -401,6 +414,7 @@ def test_a_ledger_that_cannot_be_written_starts_nothing(lab):
     assert lab.record() is None
 
 
+@pytest.mark.slow
 def test_folders_that_a_dying_benchmark_has_just_made_are_no_campaign(lab):
     script = lab.root / "bin" / "clbench"
     whole = script.read_text()
