@@ -21,6 +21,7 @@ from pytest_evalharness.base.text import redact
 from pytest_evalharness.clbench.campaign.guardian import Guardian
 from pytest_evalharness.clbench.campaign.interrupts import Interrupts
 from pytest_evalharness.clbench.campaign.plan import SMOKE_QUESTIONS, Campaign
+from pytest_evalharness.clbench.campaign.preflight_machine import ENGINE_IMAGE
 from pytest_evalharness.clbench.campaign.process_table import TOKEN
 from pytest_evalharness.clbench.campaign.processes import Fingerprint, Graces, end
 from pytest_evalharness.clbench.campaign.recipe import OUROBOROS
@@ -49,6 +50,7 @@ GATES = (
 LIMIT = 3600.0
 """Seconds that a smoke may take: an unknown action word never ends an instance, and the benchmark has no cap of its own."""
 _RUNS_ROOT = "OUROBOROS_BENCH_RUNS_ROOT"
+_IMAGE = "docker_image"
 _LOOK = 0.25
 _NANO = 1_000_000_000
 
@@ -234,7 +236,10 @@ class _Run:
 
 def _chain(campaign: Campaign) -> Chain:
     adapter = campaign.system == OUROBOROS and campaign.params.get("engine", OUROBOROS) != "llm"
-    return Chain(adapter, adapter and bool(campaign.params.get("docker")), tuple(campaign.images.items()))
+    docker = adapter and bool(campaign.params.get("docker"))
+    if docker and campaign.checkout.embedded and campaign.params.get(_IMAGE, ENGINE_IMAGE) == ENGINE_IMAGE:
+        return Chain(adapter, docker=False, process=f"the miniature has no image where {_IMAGE} names none")
+    return Chain(adapter, docker, tuple(campaign.images.items()))
 
 
 @contextlib.contextmanager

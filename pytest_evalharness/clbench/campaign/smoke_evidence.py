@@ -65,11 +65,13 @@ class Chain:
         adapter: whether answers come from an engine by way of the bridge; else the system is a part of the benchmark.
         docker: whether the engine runs in a container.
         images: ids by name of the images that the plan names.
+        process: why the engine is a process of no image, where it runs in no container.
     """
 
     adapter: bool
     docker: bool
     images: tuple[tuple[str, str], ...] = ()
+    process: str = "docker is false"
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,7 @@ def _version(clone: Path) -> str:
 
 def _image(chain: Chain, mine: Sequence[Event] | str) -> Stage:
     if not chain.docker:
-        return Stage(StageName.IMAGE, Seen.NOT_PART, "docker is false: the engine is a process, of no image")
+        return Stage(StageName.IMAGE, Seen.NOT_PART, f"{chain.process}: the engine is a process, of no image")
     if isinstance(mine, str):
         return _stage(StageName.IMAGE, f"nobody knows: {mine}", seen=False)
     if not mine:
@@ -231,7 +233,7 @@ def _image(chain: Chain, mine: Sequence[Event] | str) -> Stage:
 def _container(chain: Chain, mine: Sequence[Event] | str, roots: Sequence[Runroot]) -> Stage:
     if not chain.docker:
         where = f" in {roots[0].folder.name}" if roots else ""
-        return Stage(StageName.CONTAINER, Seen.NOT_PART, f"docker is false: the engine is a process{where}")
+        return Stage(StageName.CONTAINER, Seen.NOT_PART, f"{chain.process}: the engine is a process{where}")
     if isinstance(mine, str):
         return _stage(StageName.CONTAINER, f"nobody knows: {mine}", seen=False)
     names = sorted({one.name for one in mine})

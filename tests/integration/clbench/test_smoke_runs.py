@@ -66,6 +66,14 @@ def test_the_adapter_shows_its_stages(smoke, miniature, capsys):
     assert schedules(miniature) == ["default.json"]
 
 
+def test_the_recipe_asks_for_containers_that_the_miniature_does_not_have(smoke, capsys):
+    assert main(smoke("--system", "ouroboros")) == 0
+    told = capsys.readouterr().out
+    assert "the chain works, 3 of 3 typed answers" in told
+    assert "not part  image         the miniature has no image where docker_image names none" in told
+    assert "not part  container     the miniature has no image where docker_image names none" in told
+
+
 def test_a_system_of_the_benchmark_has_one_stage(smoke, miniature, capsys):
     assert main(smoke("--system", "plain")) == 0
     told = capsys.readouterr().out
