@@ -253,12 +253,13 @@ class Supervisor:
 
     def _end_all(self) -> list[Process]:
         self._census.look()  # who has just begun may own a container too
-        first = self._interrupts.count
         return end(
             lambda: self._census.find().values(),
             self._clock,
             self._rhythm.graces,
-            haste=lambda: self._interrupts.count - max(first, 1),
+            haste=lambda: (
+                self._interrupts.count - 1
+            ),  # the first one asks for an end, each further one for haste
             on_signal=lambda number, count: self._say(f"  {number.name} to {count} processes"),
         )
 
