@@ -26,7 +26,7 @@ def fetch(clock, soon):
     def call(server, *, deadline=soon, most=None, stop=None, environ=None, headers=None):
         base = server if isinstance(server, str) else server.url
         if base not in opened:
-            opened[base] = Streams(f"{base}/api", headers={}, environ=environ or {}, read=0.5, stop=stop)
+            opened[base] = Streams(f"{base}/api", headers={}, environ=environ or {}, read=10.0, stop=stop)
         with opened[base].open("/x", deadline=deadline, headers=headers) as answer:
             found = b""
             for piece in answer.chunks:
@@ -219,6 +219,7 @@ def test_many_threads_share_the_connections(serve, fetch):
     def one(which):
         return fetch(server, headers={"X-Which": str(which)}) == str(which).encode() * 30_000
 
+    assert one(99)  # the threads share one client, which is made here
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(one, range(100, 160)))
     assert server.connections <= 8
