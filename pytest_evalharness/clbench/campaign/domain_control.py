@@ -38,6 +38,7 @@ class DomainControl:
         say: told what is done, and what can be done then.
         hold: seconds after which a domain that stands still is ended.
         graces: of an end.
+        haste: steps of an end to skip: somebody wants this process to end meanwhile.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class DomainControl:
         say: Callable[[str], None],
         hold: float,
         graces: Graces,
+        haste: Callable[[], int] = lambda: 0,
     ) -> None:
         self._name = name
         self._tasks = tasks
@@ -60,6 +62,7 @@ class DomainControl:
         self._say = say
         self._hold = hold
         self._graces = graces
+        self._haste = haste
         self.paused: dict[str, Paused] = {}
         self.ended: dict[str, str] = {}
 
@@ -99,7 +102,7 @@ class DomainControl:
         self._journal.note("ending", {"task": task, "why": why})
         self._say(f"{task} is ended: {why}")
         self.paused.pop(task, None)
-        left = end(lambda: self.tree(task), self._clock, self._graces)
+        left = end(lambda: self.tree(task), self._clock, self._graces, haste=self._haste)
         if left:
             self._say(
                 f"{len(left)} processes of {task} are beyond SIGKILL; they are looked for again at the end"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from pytest_evalharness.base.clock import Clock
@@ -16,6 +17,8 @@ from pytest_evalharness.clbench.campaign.salvage import Salvage, prepare_missing
 from pytest_evalharness.clbench.campaign.salvage_words import report
 from pytest_evalharness.clbench.campaign.strays import strays
 from pytest_evalharness.errors import CampaignChanged, UsageError
+from pytest_evalharness.ledger.campaigns import CampaignRecord
+from pytest_evalharness.ledger.states import CampaignState
 
 ACCEPTABLE: Mapping[str, frozenset[str]] = {
     "arguments": frozenset({"argv"}),
@@ -24,6 +27,7 @@ ACCEPTABLE: Mapping[str, frozenset[str]] = {
     "image": frozenset({"images"}),
 }
 """What `--accept` can name, and which parts of an identity it lets differ."""
+_MANIFEST = "manifest.json"
 _FORWARDED = frozenset({"system", "system_args"})
 """Which the benchmark compares itself, and refuses."""
 
@@ -67,7 +71,42 @@ def _only(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 def begun(campaign: Campaign) -> bool:
     """Whether the benchmark has written anything of a campaign down: else there is nothing to go on with."""
-    return (campaign.run_folder / "manifest.json").exists()
+    return (campaign.run_folder / _MANIFEST).exists()
+
+
+def require_asked(campaign: Campaign, before: CampaignRecord, *, missing_only: bool) -> None:
+    """Paying again is asked for: a name that was used is not begun anew, and not in another checkout beside its results.
+
+    Args:
+        campaign: as it is asked for.
+        before: as the ledger has it.
+        missing_only: whether going on was asked for.
+
+    Raises:
+        UsageError: it is not as it was asked for.
+    """
+    never, name = before.state is CampaignState.PLANNED, printable(campaign.name)
+    folder = Path(str(before.told.get("run_folder") or campaign.run_folder))
+    if folder != campaign.run_folder and (folder / _MANIFEST).exists():
+        raise UsageError(
+            f"campaign {name} has its results in {folder}, and {campaign.checkout.root} is another checkout",
+            not_done="nothing was started",
+            next_step=f"--checkout {before.told.get('checkout')}, or begin another campaign: --name ANOTHER",
+        )
+    if missing_only:
+        if never and not begun(campaign):
+            raise UsageError(
+                f"there is nothing of campaign {name} to go on with in {campaign.run_folder}",
+                not_done="nothing was started",
+                next_step="the same command without --missing-only begins it",
+            )
+    elif begun(campaign) or (never and campaign.run_folder.exists()):
+        was = f"{campaign.run_folder} exists" if never else f"it is {before.state}"
+        raise UsageError(
+            f"campaign {name} was begun before: {was}",
+            not_done="nothing was started",
+            next_step="--missing-only goes on with it, and pays what is missing only; --name ANOTHER begins another",
+        )
 
 
 def clear_folders(campaign: Campaign) -> None:

@@ -30,13 +30,15 @@ from pytest_evalharness.clbench.campaign.resuming import (
     clear_folders,
     prepare,
     quarantine,
+    require_asked,
     require_same,
 )
+from pytest_evalharness.clbench.campaign.status_lines import Standing, summary
 from pytest_evalharness.clbench.campaign.supervising import Ending, Rhythm, Supervisor
 from pytest_evalharness.clbench.campaign.supervisor_journal import SupervisorJournal
 from pytest_evalharness.clbench.campaign.survivors import bury, remaining
 from pytest_evalharness.clbench.campaign.watch import Alarm, Limits
-from pytest_evalharness.errors import BenchmarkRefused, CampaignBusy, UsageError
+from pytest_evalharness.errors import BenchmarkRefused, CampaignBusy
 from pytest_evalharness.ledger.campaigns import CampaignLease, CampaignRecord, Start
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.states import CampaignState
@@ -116,7 +118,7 @@ def run_campaign(
     with _claimed(campaign, ledger) as lease:
         before = lease.record
         bury(ledger, lease, clock=clock, say=say, graces=rhythm.graces)
-        _require_asked(campaign, before, missing_only=missing_only)
+        require_asked(campaign, before, missing_only=missing_only)
         notices = _same(campaign, lease, before, accept)
         resumed = missing_only and begun(campaign)
         if resumed:
@@ -171,38 +173,13 @@ def _told(campaign: Campaign) -> dict[str, object]:
     }
 
 
-def _require_asked(campaign: Campaign, before: CampaignRecord, *, missing_only: bool) -> None:
-    """Paying again is asked for: a name that was used is not begun anew.
-
-    Raises:
-        UsageError: it is not as it was asked for.
-    """
-    never = before.state is CampaignState.PLANNED
-    if missing_only:
-        if never and not begun(campaign):
-            raise UsageError(
-                f"there is nothing of campaign {printable(campaign.name)} to go on with in {campaign.run_folder}",
-                not_done="nothing was started",
-                next_step="the same command without --missing-only begins it",
-            )
-        return
-    if never and not campaign.run_folder.exists():
-        return
-    if not never and not begun(campaign):
-        return  # it died before the benchmark had written anything
-    was = f"it is {before.state}" if not never else f"{campaign.run_folder} exists"
-    raise UsageError(
-        f"campaign {printable(campaign.name)} was begun before: {was}",
-        not_done="nothing was started",
-        next_step="--missing-only goes on with it, and pays what is missing only; --name ANOTHER begins another",
-    )
-
-
 def _same(
     campaign: Campaign, lease: CampaignLease, before: CampaignRecord, accept: Collection[str]
 ) -> list[str]:
     """Refuse a campaign that changed; returns what was accepted, now and ever before."""
-    if before.state is CampaignState.PLANNED:
+    if before.state is CampaignState.PLANNED or not begun(
+        campaign
+    ):  # nothing of it exists that could be mixed
         if before.identity != campaign.identity():
             lease.accept(_told(campaign), campaign.identity(), [])
         return []
@@ -213,13 +190,13 @@ def _same(
 
 
 def _limits(campaign: Campaign) -> Limits:
-    """An engine's budget is one for each rollout; other systems have none that anybody tells."""
+    """An engine's budget is one for each rollout, and its calls are never free; of other systems nobody tells."""
     if campaign.system != OUROBOROS:
         return Limits()
     try:
-        return Limits(budget=float(campaign.environment.get(BUDGET) or DEFAULT_BUDGET))
+        return Limits(budget=float(campaign.environment.get(BUDGET) or DEFAULT_BUDGET), priced=True)
     except ValueError:
-        return Limits()
+        return Limits(priced=True)
 
 
 class _Run:
@@ -264,7 +241,7 @@ class _Run:
             program = self._started(start, journal)
             try:
                 census = Census(mark, program.pid, self._campaign.tasks, start.host, journal)
-                domains = self._domains(census, journal)
+                domains = self._domains(census, journal, interrupts)
                 reader = LiveReader(
                     self._campaign.checkout.root, self._campaign.run_folder, clock=self._clock
                 )
@@ -285,7 +262,7 @@ class _Run:
                     money=money,
                 )
                 ending = supervisor.watch()
-                alarms.look()
+                self._say(summary(Standing(alarms.look(), alarms.alarms)))
             except BaseException:
                 end(lambda: mark.find().values(), self._clock, self._rhythm.graces)
                 raise
@@ -349,7 +326,7 @@ class _Run:
     def _log(self, start: Start) -> Path:
         return self._home / "clbench" / "logs" / self._campaign.slug / f"run-all-{start.number}.log"
 
-    def _domains(self, census: Census, journal: SupervisorJournal) -> DomainControl:
+    def _domains(self, census: Census, journal: SupervisorJournal, interrupts: Interrupts) -> DomainControl:
         return DomainControl(
             self._campaign.name,
             self._campaign.tasks,
@@ -359,6 +336,7 @@ class _Run:
             say=self._say,
             hold=self._rhythm.hold,
             graces=self._rhythm.graces,
+            haste=lambda: interrupts.count,
         )
 
     def _outcome(

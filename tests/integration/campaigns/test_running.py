@@ -1,6 +1,7 @@
 """A campaign from its first process to its last, and what is left when somebody in between dies. All processes are real."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -54,6 +55,13 @@ def test_a_campaign_is_written_down_started_watched_and_ended(lab):
     with pytest.raises(UsageError, match="was begun before: it is finished") as caught:
         lab.run()
     assert "--missing-only" in caught.value.next_step
+    root, lab.root = lab.root, shutil.copytree(lab.root / "src", lab.home / "other" / "src").parent
+    for name in ("bin", "run_benchmark.py", "VERSION"):
+        (lab.root / name).symlink_to(root / name)
+    for missing_only in (False, True):
+        with pytest.raises(UsageError, match="is another checkout") as caught:
+            lab.run(missing_only=missing_only, accept=["arguments"])
+    assert caught.value.next_step.startswith(f"--checkout {root}")
 
 
 def test_an_end_leaves_nothing_alive_and_what_is_missing_is_run_later(lab, until):
@@ -318,6 +326,7 @@ def test_what_the_benchmark_does_not_take_is_told_in_its_words(lab):
         lab.run()
     assert lab.record().state is CampaignState.INCOMPLETE
     script.unlink()
+    lab.set(pace=0)  # nothing of it exists: it may be begun as something else
     with pytest.raises(BenchmarkRefused, match=r"could not be started: .*No such file") as caught:
         lab.run()
     assert caught.value.not_done == "nothing was started and nothing was paid"
