@@ -9,7 +9,6 @@ import pytest
 
 from pytest_evalharness.errors import ReportsMissing
 from pytest_evalharness.plugin.outcome import (
-    DISCLOSED,
     ENGINES,
     INCONCLUSIVE,
     KIND,
@@ -68,7 +67,7 @@ def _case(report: pytest.TestReport) -> CaseReport:
 
     results: list[dict[str, Any]] = json.loads(getattr(report, RESULTS, "[]"))
     outcome = outcome_of(report)
-    if outcome in {"", "not_met", "usage", DISCLOSED}:
+    if outcome in {"", "not_met", "usage"}:
         outcome = "error" if report.failed and report.when != "call" else report.outcome
     engines: list[dict[str, Any]] = json.loads(getattr(report, ENGINES, "[]"))
     runs: list[dict[str, Any]] = json.loads(getattr(report, RUNS, "[]"))

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pytest_evalharness.base.text import markdown, printable, redact
 from pytest_evalharness.report.markdown import render
-from pytest_evalharness.report.model import NOT_RUN, CaseReport, Report
+from pytest_evalharness.report.model import NOT_RUN, CaseReport, Report, decisions
 
 SUMMARY_LIMIT = 1024 * 1024
 """Bytes that GitHub takes of one step's summary; one more, and it shows none of it."""
@@ -38,6 +38,7 @@ _OF_OUTCOME = {
     "failed": Overall.NOT_MET,
     "inconclusive": Overall.INCONCLUSIVE,
     "skipped": Overall.INCONCLUSIVE,
+    "disclosed": Overall.MET,
     "not_run": Overall.NOT_RUN,
 }
 _OF_DECISION = {
@@ -66,9 +67,7 @@ def _overall_of(case: CaseReport) -> Overall:
     if case.outcome != "passed":
         return _OF_OUTCOME.get(case.outcome, Overall.UNTRUSTWORTHY)
     # A case may pass by a condition of its own; the word is that of the declared claim, as in the report.
-    decided = [
-        _OF_DECISION.get(result["judgement"]["decision"], Overall.UNTRUSTWORTHY) for result in case.results
-    ]
+    decided = [_OF_DECISION.get(one, Overall.UNTRUSTWORTHY) for one in decisions(case)]
     return min(decided, key=_WORST_FIRST.index, default=Overall.MET)
 
 
@@ -129,7 +128,7 @@ def annotate(
             case.nodeid,
         )
         for case in report.cases
-        if case.outcome != "passed" and case.outcome not in leave_out
+        if case.outcome not in {"passed", "disclosed"} and case.outcome not in leave_out
     ]
     told = {nodeid for _, _, _, nodeid in found}
     found += [

@@ -13,7 +13,14 @@ from pytest_evalharness.verdict.figures import amount
 
 _WIDE = 400
 _WIDEST = 2000
-_MARKS = {"passed": "✅", "failed": "❌", "inconclusive": "❔", "untrustworthy": "⛔", "skipped": "⏭️"}
+_MARKS = {
+    "passed": "✅",
+    "failed": "❌",
+    "inconclusive": "❔",
+    "untrustworthy": "⛔",
+    "skipped": "⏭️",
+    "disclosed": "⏭️",
+}
 
 
 def render(report: Report) -> str:

@@ -24,8 +24,8 @@ CANNOT_TELL = 10
 UNTRUSTWORTHY = 11
 SETTLED = frozenset({0, 1, CANNOT_TELL})
 """Exit codes of runs that waited for everything they posted, or read what another process waited for."""
-OUTCOMES = ("passed", "failed", "inconclusive", "untrustworthy", "not_run", "skipped", "error")
-"""What may become of a case."""
+OUTCOMES = ("passed", "failed", "inconclusive", "untrustworthy", "not_run", "skipped", "disclosed", "error")
+"""What may become of a case; `disclosed` is a loss that it expected, with the reason, and no claim that was not met."""
 EXIT_WORDS = {
     0: "every claim was met",
     1: "a claim was not met, or a test failed",
@@ -45,7 +45,7 @@ class CaseReport:
 
     Attributes:
         nodeid: its name.
-        outcome: `passed`, `failed`, `inconclusive`, `untrustworthy`, `not_run`, `skipped` or `error`.
+        outcome: `passed`, `failed`, `inconclusive`, `untrustworthy`, `not_run`, `skipped`, `disclosed` or `error`.
         message: what was said where it did not pass; may hold text from outside.
         results: the comparisons it made, as plain data (`ABResult.to_json`).
         kind: what it judged: games of a league, an engine benchmark, or a run of CL-Bench.
@@ -121,7 +121,7 @@ class Report:
         """What the exit code means; 0 says "met" only where every declared claim was."""
         if self.exit_code == UNTRUSTWORTHY and {case.outcome for case in self.cases} == {"not_run"}:
             return NOT_RUN
-        unmet = sum(any(one != "met" for one in _decisions(case)) for case in self.cases)
+        unmet = sum(any(one != "met" for one in decisions(case)) for case in self.cases)
         if self.exit_code == INTERRUPTED:
             resumed = f", and so does evalharness runs resume {printable(self.run_id)}"
             return f"interrupted; the same command goes on{'' if self.server == NO_LEAGUE else resumed}"
@@ -203,7 +203,7 @@ def _charged(cost: Mapping[str, Any]) -> str:
     return f"unknown: {'the server does not tell' if not balance else 'no verdict to charge it to'}{balance}"
 
 
-def _decisions(case: CaseReport) -> list[str]:
+def decisions(case: CaseReport) -> list[str]:
     """What became of every claim that a case declared."""
     told = [str(result["judgement"]["decision"]) for result in case.results]
     return told + [str(one["decision"]) for one in case.clbench if one["decision"] is not None]

@@ -32,7 +32,7 @@ _MOST_REQUESTS = 3
 _SYMBOLS = {"better": "▲", "worse": "▼", "equivalent": "=", "inconclusive": "?", "untrustworthy": "!"}
 """A verdict's sign: its colour is never all that tells it."""
 _OUTCOMES = {
-    "passed": "✓", "failed": "✕", "inconclusive": "?", "untrustworthy": "!", "skipped": "»", "not_run": "»", "error": "!",
+    "passed": "✓", "failed": "✕", "inconclusive": "?", "untrustworthy": "!", "skipped": "»", "disclosed": "»", "not_run": "»", "error": "!",
 }  # fmt: skip
 _UNTRUSTWORTHY = "untrustworthy"
 _NOT_TOLD = "not told by the server"

@@ -71,7 +71,9 @@ def success_lines(check: success.SuccessCheck) -> Iterator[tuple[str, str]]:
 
 def _case(case: CaseReport, verbose: int, *, alike: bool) -> Iterator[tuple[str, str]]:
     """A line for each verdict; under it what must be known beside it, and the details that are wanted."""
-    tone = {"passed": "good", "inconclusive": "unsure", "skipped": "plain"}.get(case.outcome, "bad")
+    tone = {"passed": "good", "inconclusive": "unsure", "skipped": "plain", "disclosed": "plain"}.get(
+        case.outcome, "bad"
+    )
     nodeid = printable(case.nodeid, _WIDE)
     short = verbose <= SILENT or (verbose <= 0 and case.outcome == "passed")
     whose = f" ({nodeid})" if short and (alike or not case.results) else ""
