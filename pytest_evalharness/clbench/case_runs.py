@@ -29,6 +29,11 @@ from pytest_evalharness.ledger.campaigns import CampaignRecord
 from pytest_evalharness.verdict.checks import Check as VerdictCheck
 from pytest_evalharness.verdict.checks import CheckState
 
+MINIATURE = (
+    "the benchmark is the embedded miniature: invented tasks, whose numbers say nothing of a system elsewhere"
+)
+"""What every report of such a run says first."""
+
 
 class CaseRuns:
     """Every run that cases of this process ask for.
@@ -66,6 +71,8 @@ class CaseRuns:
         where = folder.resolve()
         if where not in self._read:
             self._read[where] = read_run(where)
+            if embedded(self._read[where]):
+                self._how.note(MINIATURE)
         return self._read[where]
 
     def _of(self, plan: RunPlan) -> tuple[PublishedRun, list[str]]:
@@ -89,7 +96,10 @@ class CaseRuns:
             EvalHarnessError: it is not there, or could not be made.
         """
         if plan.plan == SMOKE:
-            return _smoke(smoke_made(plan, self._how))
+            made = smoke_made(plan, self._how)
+            if made["embedded"]:
+                self._how.note(MINIATURE)
+            return _smoke(made)
         run, told = self._of(plan)
         expected = plan.expected(run.family)
         met = [cases.of_pass(run, name) for name in expected]

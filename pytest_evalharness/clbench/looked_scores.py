@@ -116,7 +116,7 @@ class LookedScores:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for reports."""
-        more = {"outcome": "untrustworthy" if self._doubts else _words(self._score.normalized_reward)}
+        more = {"outcome": "untrustworthy" if self._doubts else "scored"}
         kept = {"reward": self._score.normalized_reward, "gain": self._score.normalized_gain}
         numbers = {
             name: None

@@ -103,7 +103,21 @@ def _case(
         ),
         comparisons=tuple(comparisons),
         success=success.of_case(case) if not case.results else (),
+        **_judged(case),
     )
+
+
+def _judged(case: CaseReport) -> dict[str, str]:
+    """What the overview says of a case without a comparison on a league: of the last thing that it looked at."""
+    for told in (*case.engines, *case.clbench)[-1:]:
+        effect = told.get("difference", told.get("lift"))
+        unit = "normalised reward" if "difference" in told else "a call"
+        word = told["verdict"] or told.get("outcome") or told.get("status", "")
+        return {
+            "judged": printable(word, _WIDE),
+            "number": "" if effect is None else f"{effect:+.4g} {unit}",
+        }
+    return {}
 
 
 def _other_lines(case: CaseReport) -> Iterator[str]:

@@ -109,6 +109,8 @@ class CaseView:
         anchor: where it stands on the page.
         message: what it said where it did not pass, line by line.
         success: the runbook's success check where no comparison was made.
+        judged: what was judged where no comparison was made, in a word or two.
+        number: its difference; empty where there is none.
     """
 
     anchor: str
@@ -118,6 +120,8 @@ class CaseView:
     message: tuple[str, ...]
     comparisons: tuple[ComparisonView, ...]
     success: tuple[success.SuccessCheck, ...]
+    judged: str = "nothing judged"
+    number: str = ""
 
 
 @dataclass(frozen=True)

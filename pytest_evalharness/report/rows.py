@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.report.sentences import NAME
 
 SIDES = ("candidate", "baseline")
@@ -160,6 +160,6 @@ def seats_words(episodes: Mapping[str, Any]) -> str:
     rows = [row for side in SIDES for row in episodes.get(side, {}).get("rows", ())]
     wrong = sum(bool(row["wrong"]) for row in rows)
     seated = sum(row["seated"] for row in rows)
-    counted = f"{seated} episode" if seated == 1 else f"{seated} episodes"
-    told = f"wrong in {wrong} of {counted}" if wrong else f"as placed in {counted}"
+    places = counted(seated, "episode")
+    told = f"wrong in {wrong} of {places}" if wrong else f"as placed in {places}"
     return told if seated == len(rows) else f"{told}, {len(rows) - seated} never seated"

@@ -339,6 +339,7 @@ def test_embedded_runs_are_called_so_in_every_report(folder):
     assert result.ret == 0
     place, told = folder.results()
     assert told["cases"][0]["clbench"][0]["embedded"]
+    assert [one.partition(":")[0] for one in told["notices"]] == ["the benchmark is the embedded miniature"]
     (properties,) = folder.properties()
     assert properties["evalharness.benchmark"] == "embedded miniature"
     for text in (
@@ -488,7 +489,9 @@ def test_whole(clbench_run):
     assert len(list(logs.iterdir())) == 1
     assert folder.run("-k", "whole", *EMBEDDED).ret == 0
     assert len(list(logs.iterdir())) == 1  # read again, not paid again
-    assert folder.results()[1]["notices"] == ["campaign mine: it was finished before: nothing was run"]
+    again, miniature = folder.results()[1]["notices"]
+    assert again == "campaign mine: it was finished before: nothing was run"
+    assert miniature.startswith("the benchmark is the embedded miniature")
     folder.cases(
         AB.format(more="", body="clbench_ab.require()")
         .replace("runs/new", "mine")
