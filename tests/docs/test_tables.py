@@ -148,7 +148,8 @@ def test_every_junit_property_is_described(pages):
     judged |= {"candidate": arm, "baseline": arm, "reasons": [], "ci": (0.0, 1.0)}
     judged["declaration"] = {"claim": "better", "rule": "score"}
     made = properties({"judgement": judged, "plan": {"server": ""}, "attempt": 1}, "")
-    assert named == {name for name, _ in made} | {"evalharness.outcome"}
+    of_the_report = {"outcome", "episodes_candidate", "episodes_baseline"}  # which the plugin attaches itself
+    assert named == {name for name, _ in made} | {f"evalharness.{name}" for name in of_the_report}
 
 
 def test_every_property_of_a_suite_is_described(pages):
