@@ -33,6 +33,54 @@ def installed(tmp_path_factory):
     return open_checkout("embedded", tmp_path_factory.mktemp("miniature")).root
 
 
+@pytest.fixture(scope="session")
+def whole(installed, tmp_path_factory):
+    """What the passes of tasks earn where nobody supervises them and nothing goes wrong."""
+    found = {}
+
+    def scores(*tasks):
+        if tasks not in found:
+            root = shutil.copytree(installed, tmp_path_factory.mktemp("whole") / "checkout", symlinks=True)
+            words = (
+                "--name",
+                "whole",
+                "--system",
+                "notebook",
+                "--task",
+                *tasks,
+                "--per-task-parallelism",
+                "2",
+                "--runs",
+                "1",
+            )
+            clear = {name: value for name, value in os.environ.items() if not name.startswith("CLBENCH_")}
+            subprocess.run(
+                [root / "bin" / "clbench", "run-all", *words],
+                cwd=root,
+                env=clear,
+                check=True,
+                capture_output=True,
+            )
+            found[tasks] = scores_of(root / "final_results" / "runs" / "whole")
+        return found[tasks]
+
+    return scores
+
+
+def scores_of(folder):
+    """What a run's passes earned, instance by instance."""
+    return {
+        task: (
+            sorted((one.instance_id, one.reward) for one in artifact.baseline.outcomes),
+            [
+                (each.run_index, [(one.instance_id, one.reward) for one in each.outcomes])
+                for each in artifact.rollouts
+            ],
+        )
+        for task, artifact in read_run(folder).tasks.items()
+    }
+
+
 @pytest.fixture
 def lab(installed, tmp_path, monkeypatch):
     for name in [name for name in os.environ if name.startswith("CLBENCH_")]:
@@ -143,18 +191,7 @@ class Lab:
             os.kill(pid, signal.SIGKILL)
 
     def scores(self, name="mine"):
-        """What a run's passes earned, instance by instance."""
-        run = read_run(self.root / "final_results" / "runs" / name)
-        return {
-            task: (
-                sorted((one.instance_id, one.reward) for one in artifact.baseline.outcomes),
-                [
-                    (each.run_index, [(one.instance_id, one.reward) for one in each.outcomes])
-                    for each in artifact.rollouts
-                ],
-            )
-            for task, artifact in run.tasks.items()
-        }
+        return scores_of(self.root / "final_results" / "runs" / name)
 
     def close(self):
         for end in self.stops:

@@ -64,7 +64,7 @@ def test_a_campaign_is_written_down_started_watched_and_ended(lab):
     assert caught.value.next_step.startswith(f"--checkout {root}")
 
 
-def test_an_end_leaves_nothing_alive_and_what_is_missing_is_run_later(lab, until):
+def test_an_end_leaves_nothing_alive_and_what_is_missing_is_run_later(lab, until, whole):
     lab.set(pace=0.2)
     going = lab.begin()
     until(lab.playing)
@@ -87,9 +87,7 @@ def test_an_end_leaves_nothing_alive_and_what_is_missing_is_run_later(lab, until
     assert len(outcome.notices) == 1
     assert "it went on although it had changed" in outcome.notices[0]
     assert len(lab.events("accepted")[0].told["differences"]) == 1
-    reference = lab.campaign(name="whole")
-    assert lab.run(reference).exit_code == 0
-    assert lab.scores() == lab.scores("whole")
+    assert lab.scores() == whole(BANDS)
 
 
 @pytest.mark.parametrize("victim", ["supervisor", pytest.param("both", marks=pytest.mark.slow)])
@@ -141,16 +139,14 @@ def stranger(lab):
     [(("run-all",), CampaignState.LOST), (("run", BANDS), CampaignState.INCOMPLETE)],
     ids=["run-all", "a child"],
 )
-@pytest.mark.parametrize("late", [False, True], ids=["at once", "in a rollout"])
 def test_whoever_is_killed_the_rest_ends_and_the_resumed_run_equals_one_without_a_crash(
-    lab, until, words, state, late
+    lab, until, words, state, whole
 ):
-    lab.set(pace=0.05)
     campaign = lab.campaign(tasks=(BANDS, DUEL), task_parallelism=1)
+    lab.faults(f"stall={second(campaign)}:0:2")
     going = lab.begin(campaign)
-    if late:  # the first task is whole by then
-        until(lambda: lab.playing(second(campaign)))
-        words = ("run", second(campaign)) if words[0] == "run" else words
+    until(lambda: lab.playing(second(campaign)))  # the first task is whole by then
+    words = ("run", second(campaign)) if words[0] == "run" else words
     pid = until(lambda: lab.pid_of(*words))
     lab.kill(pid)
     outcome = going.join()
@@ -158,11 +154,11 @@ def test_whoever_is_killed_the_rest_ends_and_the_resumed_run_equals_one_without_
     assert outcome.state is state
     assert outcome.exit_code == 1
     assert lab.alive() == []
-    outcome = lab.run(campaign, missing_only=begun(campaign))
+    lab.faults()
+    outcome = lab.run(campaign, missing_only=True)
     assert (outcome.state, outcome.exit_code) == (CampaignState.FINISHED, 0)
-    assert lab.run(lab.campaign(name="whole", tasks=(BANDS, DUEL), task_parallelism=1)).exit_code == 0
-    assert lab.scores() == lab.scores("whole")
-    if late and state is CampaignState.LOST:
+    assert lab.scores() == whole(BANDS, DUEL)
+    if state is CampaignState.LOST:
         (line,) = {line.strip() for one in lab.said for line in one.split("\n") if "now published" in line}
         assert line.endswith("1 of 1 rollouts complete, written by its own process, now published")
 
@@ -218,7 +214,7 @@ def test_a_livelocked_domain_is_paused_alone_and_somebody_decides(lab, until, wi
 
 
 @pytest.mark.slow
-def test_a_poisoned_rollout_is_paused_ended_after_its_time_and_put_into_quarantine(lab):
+def test_a_poisoned_rollout_is_paused_ended_after_its_time_and_put_into_quarantine(lab, whole):
     lab.set(pace=0.05, faults=f"poison={LOOKUP}:0:3+")
     rhythm = replace(QUICK, hold=1.0)
     campaign = lab.campaign(tasks=(LOOKUP,))
@@ -231,8 +227,7 @@ def test_a_poisoned_rollout_is_paused_ended_after_its_time_and_put_into_quaranti
     lab.monkeypatch.delenv("CLBENCH_MINIATURE_FAULTS")
     outcome = lab.run(lab.campaign(tasks=(LOOKUP,)), missing_only=True, accept=["environment"])
     assert outcome.exit_code == 0
-    assert lab.run(lab.campaign(name="whole", tasks=(LOOKUP,))).exit_code == 0
-    assert lab.scores() == lab.scores("whole")
+    assert lab.scores() == whole(LOOKUP)
 
 
 def test_two_who_ask_at_once_make_one_campaign(lab, until):
@@ -392,7 +387,7 @@ def test_a_ledger_that_cannot_be_written_costs_nothing_that_runs(lab, until):
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_under_the_benchmark_costs_one_task_and_no_other(lab):
+def test_a_disk_that_is_full_under_the_benchmark_costs_one_task_and_no_other(lab, whole):
     lab.faults(f"full_disk={BANDS}:0:3")
     campaign = lab.campaign(tasks=(BANDS, DUEL))
     outcome = lab.run(campaign)
@@ -402,8 +397,7 @@ def test_a_disk_that_is_full_under_the_benchmark_costs_one_task_and_no_other(lab
     first = lab.scores()[DUEL]
     assert lab.run(campaign, missing_only=True).exit_code == 0
     assert lab.scores()[DUEL] == first
-    assert lab.run(lab.campaign(name="whole", tasks=(BANDS, DUEL))).exit_code == 0
-    assert lab.scores() == lab.scores("whole")
+    assert lab.scores() == whole(BANDS, DUEL)
 
 
 def test_a_ledger_that_cannot_be_written_starts_nothing(lab):
@@ -481,7 +475,7 @@ STEPS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", STEPS)
-def test_a_supervisor_may_die_between_any_two_steps(lab, until, where):
+def test_a_supervisor_may_die_between_any_two_steps(lab, until, where, whole):
     command = subprocess.run(
         [sys.executable, "-c", DIES, str(lab.root), str(lab.home), where],
         cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=120, check=False,
@@ -493,5 +487,4 @@ def test_a_supervisor_may_die_between_any_two_steps(lab, until, where):
     outcome = lab.run(missing_only=went_on)
     assert (outcome.state, outcome.exit_code) == (CampaignState.FINISHED, 0)
     assert len(lab.starts()) == (1 if where == "before start" else 2)
-    assert lab.run(lab.campaign(name="whole")).exit_code == 0
-    assert lab.scores() == lab.scores("whole")
+    assert lab.scores() == whole(BANDS)
