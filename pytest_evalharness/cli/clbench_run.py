@@ -6,21 +6,24 @@ import argparse
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.cli import INCOMPLETE, whole
+from pytest_evalharness.cli.clbench_earlier import USUAL, again, told_again
 from pytest_evalharness.cli.clbench_plan import add_plan, campaign_from
+from pytest_evalharness.cli.clbench_status import standing_of
 from pytest_evalharness.cli.home import add_home, home_of, opened
-from pytest_evalharness.errors import UsageError
+from pytest_evalharness.errors import JournalUnavailable, UsageError
 
 if TYPE_CHECKING:
     from pytest_evalharness.base.clock import Clock
     from pytest_evalharness.clbench.campaign.plan import Campaign
     from pytest_evalharness.clbench.campaign.preflight import Preflight
     from pytest_evalharness.clbench.campaign.running import Outcome
+    from pytest_evalharness.clbench.campaign.status_lines import Standing
     from pytest_evalharness.ledger.journal import Ledger
 
 _PLANS = ("seed", "submission")
@@ -62,14 +65,14 @@ def add_to(inner: Any) -> None:
     run.add_argument(
         "--hold",
         type=whole(1),
-        default=21_600,
+        default=USUAL["hold"],
         metavar="SECONDS",
         help="after which a paused domain is ended if nobody decides (%(default)s)",
     )
     run.add_argument(
         "--deadline",
         type=whole(1),
-        default=168,
+        default=USUAL["deadline"],
         metavar="HOURS",
         help="after which the campaign is ended (%(default)s)",
     )
@@ -121,6 +124,9 @@ def run_run(parsed: argparse.Namespace) -> int:
     clock = SystemClock()
     home = home_of(parsed)
     campaign = campaign_from(parsed, PlanKind(parsed.plan), parsed.name)
+    code = told_again(campaign, parsed, clock, _say)
+    if code is not None:
+        return code
     if not parsed.skip_preflight:
         campaign = _required(campaign, parsed, home, clock)
     for line in _plan_lines(campaign):
@@ -136,8 +142,12 @@ def run_run(parsed: argparse.Namespace) -> int:
             rhythm=Rhythm(hold=float(parsed.hold), whole=parsed.deadline * 3_600.0),
             money=watch_over(campaign, clock, key_url=parsed.key_url),
         )
-    _print(outcome, parsed)
-    return outcome.exit_code
+        standing = None
+        with suppress(JournalUnavailable):  # it was told while it ran: what ended is not lost for that
+            standing = standing_of(outcome.folder, campaign.checkout.root, ledger, campaign.name, clock)
+    code = outcome.exit_code or (INCOMPLETE if standing and standing.troubled else 0)
+    _print(outcome, standing, parsed)
+    return code
 
 
 def _required(campaign: Campaign, parsed: argparse.Namespace, home: Path, clock: Clock) -> Campaign:
@@ -184,42 +194,24 @@ def _plan_lines(campaign: Campaign) -> Iterator[str]:
     yield from plan_lines(campaign)
 
 
-def _print(outcome: Outcome, parsed: argparse.Namespace) -> None:
+def _print(outcome: Outcome, standing: Standing | None, parsed: argparse.Namespace) -> None:
     """How it ended, and what to do next."""
     from pytest_evalharness.base.text import printable
+    from pytest_evalharness.clbench.campaign.status_lines import loss_lines
 
     print(f"{printable(outcome.name)}: {outcome.state}")
     for one in outcome.notices:
         print(f"  notice:   {printable(one, 600)}")
     for alarm in outcome.alarms:
         print(f"  alarm:    {alarm.kind}: {printable(alarm.text, 600)}")
+    for line in loss_lines(standing) if standing else ():
+        print(line)
     print(f"  results:  {outcome.folder}")
     print(f"  log:      {outcome.log}")
-    if outcome.exit_code == 0:
+    if outcome.state == "finished":
         print(f"  next:     evalharness clbench check {shlex.quote(str(outcome.folder))}")
     else:
-        print(f"  next:     {_again(parsed)}")
-
-
-def _again(parsed: argparse.Namespace) -> str:
-    """The command that goes on with the campaign."""
-    words = ["evalharness", "clbench", "run"]
-    for flag in (
-        "checkout",
-        "system",
-        "recipe",
-        "task_parallelism",
-        "per_task_parallelism",
-        "home",
-        "name",
-        "plan",
-    ):
-        if (told := getattr(parsed, flag)) is not None:
-            words += [f"--{flag.replace('_', '-')}", str(told)]
-    for flag, values in (("--param", parsed.param), ("--task", parsed.task)):
-        for value in values:
-            words += [flag, value]
-    return shlex.join([*words, "--missing-only"])
+        print(f"  next:     {again(parsed)}")
 
 
 # ------------------------------------------------------------------ wishes

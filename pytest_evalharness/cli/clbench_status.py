@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.clbench.campaign.status_lines import Standing
     from pytest_evalharness.clbench.campaign.watch import Watched
     from pytest_evalharness.cli.clbench_screens import Screen
+    from pytest_evalharness.ledger.journal import Ledger
 
 _BUDGET = "OUROBOROS_TOTAL_BUDGET"
 _NOT_DONE = "nothing was read"
@@ -84,6 +85,20 @@ def run_status(parsed: argparse.Namespace, *, clock: Clock | None = None) -> int
                 _print_lines(standing)
             return INCOMPLETE if standing.troubled else 0
         return _follow(viewer, Feed(clock) if parsed.json else screen_for(clock), parsed.interval, clock)
+
+
+def standing_of(folder: Path, checkout: Path, ledger: Ledger, name: str, clock: Clock) -> Standing:
+    """How a campaign of the ledger stands, in one look.
+
+    Args:
+        folder: its results.
+        checkout: where it ran.
+        ledger: that knows it.
+        name: in that ledger.
+        clock: tells the time.
+    """
+    told = argparse.Namespace(budget=None, money=None)
+    return _Viewer(Named(folder, checkout, ledger, name), told, clock).look()
 
 
 def _follow(viewer: _Viewer, screen: Screen, interval: float, clock: Clock) -> int:

@@ -93,6 +93,12 @@ def require_asked(campaign: Campaign, before: CampaignRecord, *, missing_only: b
             not_done="nothing was started",
             next_step=f"--checkout {before.told.get('checkout')}, or begin another campaign: --name ANOTHER",
         )
+    if before.state is CampaignState.FINISHED and not begun(campaign):
+        raise UsageError(
+            f"campaign {name} is finished, and its results are gone from {campaign.run_folder}",
+            not_done="nothing was started, and nothing is paid twice",
+            next_step="put them back where they were, or begin another campaign: --name ANOTHER",
+        )
     if missing_only:
         if never and not begun(campaign):
             raise UsageError(

@@ -147,15 +147,19 @@ def _claimed(campaign: Campaign, ledger: Ledger) -> Iterator[CampaignLease]:
     ledger.campaigns.begin(campaign.name, _told(campaign), campaign.identity())
     lease = ledger.campaigns.claim(campaign.name)
     if lease is None:
-        owner = ledger.campaigns.find(campaign.name)
-        who = owner.owner if owner else None
-        raise CampaignBusy(
-            f"campaign {printable(campaign.name)} is supervised by {who or 'another process'}",
-            not_done="nothing was started",
-            next_step=f"evalharness clbench status {shlex.quote(campaign.name)}; end ends it",
-        )
+        raise busy(campaign.name, ledger.campaigns.find(campaign.name))
     with lease:
         yield lease
+
+
+def busy(name: str, record: CampaignRecord | None) -> CampaignBusy:
+    """What to say of a campaign that another process supervises."""
+    who = record.owner if record else None
+    return CampaignBusy(
+        f"campaign {printable(name)} is supervised by {who or 'another process'}",
+        not_done="nothing was started",
+        next_step=f"evalharness clbench status {shlex.quote(name)}; end ends it",
+    )
 
 
 def _told(campaign: Campaign) -> dict[str, object]:

@@ -158,13 +158,18 @@ def _passes(one: TaskForecast, snapshot: Snapshot) -> str:
     return "; ".join(told) or "nothing yet"
 
 
+def loss_lines(standing: Standing) -> Iterator[str]:
+    """What its engines lost, a line for each class."""
+    for kind, count in standing.losses.items():
+        yield f"  {kind}: {_fates(count)}; closed by: {CLOSURES[kind].closure}"
+
+
 def _wrong(standing: Standing, told: Forecast) -> Iterator[str]:
     yield from map(alarm_line, standing.alarms)
     for state, domains in (("paused", standing.supervision.paused), ("ended", standing.supervision.ended)):
         for task, why in domains.items():
             yield f"  {state}: {printable(task, 40)}: {printable(why, 300)}"
-    for kind, count in standing.losses.items():
-        yield f"  {kind}: {_fates(count)}; closed by: {CLOSURES[kind].closure}"
+    yield from loss_lines(standing)
     problems = standing.snapshot.problems
     for name, why in problems[:_MOST_PROBLEMS]:
         yield f"  cannot be read: {printable(name, 80)}: {printable(why)}; its last sound content is told"

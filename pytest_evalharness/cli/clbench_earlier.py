@@ -1,0 +1,135 @@
+"""A campaign that was begun before: a finished one is read again, any other says how it is gone on with; nothing is started here."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_evalharness.cli import INCOMPLETE
+from pytest_evalharness.cli.home import home_of, opened
+from pytest_evalharness.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_evalharness.base.clock import Clock
+    from pytest_evalharness.clbench.campaign.plan import Campaign
+    from pytest_evalharness.ledger.campaigns import CampaignRecord
+    from pytest_evalharness.ledger.journal import Ledger
+
+_FLAGS = (
+    *("checkout", "system", "recipe", "task_parallelism", "per_task_parallelism", "like", "key_url"),
+    *("hold", "deadline", "home"),
+)
+"""Of `run`, as the command that goes on with a campaign repeats them."""
+
+USUAL = {"hold": 21_600, "deadline": 168}
+"""Seconds after which a paused domain is ended, and hours after which a campaign is."""
+
+
+def told_again(
+    campaign: Campaign, parsed: argparse.Namespace, clock: Clock, say: Callable[[str], None]
+) -> int | None:
+    """Tell what became of a campaign that was begun before, before anything is looked at for a start.
+
+    Args:
+        campaign: as it is asked for now.
+        parsed: the options of `run`.
+        clock: tells how old it is.
+        say: told what of a dead supervisor is ended.
+
+    Returns:
+        The exit code of one that is finished, of which everything was told; None of one that may be started, or gone on with.
+
+    Raises:
+        UsageError: it was begun and did not finish, and nobody asked to go on with it.
+        CampaignBusy: another process supervises it.
+        CampaignChanged: one of that name is finished, and is another campaign.
+        SurvivorsRemain: processes of it cannot be ended.
+    """
+    from pytest_evalharness.clbench.campaign.resuming import begun, require_asked
+    from pytest_evalharness.clbench.campaign.running import busy
+    from pytest_evalharness.clbench.campaign.survivors import settle
+    from pytest_evalharness.ledger.states import CampaignState
+
+    with opened(home_of(parsed)) as ledger:
+        record = settle(ledger, campaign.name, clock=clock, say=say) if ledger else None
+        if ledger is None or record is None or record.state is CampaignState.PLANNED:
+            return None
+        if ledger.campaigns.supervised(campaign.name):
+            raise busy(campaign.name, record)
+        if not begun(campaign):
+            require_asked(campaign, record, missing_only=parsed.missing_only)
+            return None
+        age = _age(ledger, record, clock)
+        if record.state is CampaignState.FINISHED and not (parsed.missing_only and _misses(campaign, clock)):
+            return _read_again(campaign, ledger, record, age, clock)
+        if parsed.missing_only:
+            return None
+        raise UsageError(
+            f"campaign {campaign.name} is {record.state}, {age}: the same command with --missing-only goes on with it",
+            not_done="nothing was started and nothing was paid",
+            next_step=f"{again(parsed)}, which pays what is missing only; --name ANOTHER begins another",
+        )
+
+
+def _age(ledger: Ledger, record: CampaignRecord, clock: Clock) -> str:
+    from pytest_evalharness.base.clock import span
+
+    ends = [one.at for one in ledger.campaigns.events(record.name) if one.kind == "ended"]
+    return f"{span(clock.now() - (ends[-1] if ends else record.created_at))} ago"
+
+
+def _misses(campaign: Campaign, clock: Clock) -> bool:
+    """Whether `--missing-only` has anything to do: a task's results may have been set aside, or moved away, since it ended."""
+    from pytest_evalharness.clbench.campaign.salvage import salvage
+    from pytest_evalharness.errors import EvalHarnessError
+
+    try:
+        return not salvage(
+            campaign.run_folder, clock=clock, alive=lambda _: (), root=campaign.checkout.root, dry_run=True
+        ).complete
+    except EvalHarnessError:
+        return True  # whoever goes on with it says why that cannot be
+
+
+def _read_again(campaign: Campaign, ledger: Ledger, record: CampaignRecord, age: str, clock: Clock) -> int:
+    """Print it, and return the exit code that it has today.
+
+    Raises:
+        CampaignChanged: it began with other arguments.
+    """
+    from pytest_evalharness.base.text import printable
+    from pytest_evalharness.clbench.campaign.resuming import require_same
+    from pytest_evalharness.clbench.campaign.status_lines import lines
+    from pytest_evalharness.cli.clbench_status import standing_of
+
+    # Nothing is started, so it may be read in other surroundings than it ran in; what it was cannot be another.
+    same = replace(campaign, images=record.identity.get("images") or {})
+    changed = require_same(same, record.identity, ("environment", "revision", "image"))
+    print(f"{printable(campaign.name)}: finished {age}; it is read again, and nothing was started")
+    for one in changed:
+        print(f"  notice:   changed since: {printable(one, 600)}")
+    standing = standing_of(campaign.run_folder, campaign.checkout.root, ledger, campaign.name, clock)
+    for line in lines(standing):
+        print(line)
+    print(f"  results:  {campaign.run_folder}")
+    print(f"  next:     evalharness clbench check {shlex.quote(str(campaign.run_folder))}")
+    return INCOMPLETE if standing.troubled else 0
+
+
+def again(parsed: argparse.Namespace) -> str:
+    """The command that goes on with a campaign."""
+    words = ["evalharness", "clbench", "run"]
+    for flag in _FLAGS:
+        if (told := getattr(parsed, flag)) is not None and told != USUAL.get(flag):
+            words += [f"--{flag.replace('_', '-')}", str(told)]
+    if parsed.skip_preflight:
+        words.append("--skip-preflight")
+    words += ["--name", parsed.name, "--plan", parsed.plan]
+    for flag, values in (("--param", parsed.param), ("--task", parsed.task)):
+        for value in values:
+            words += [flag, value]
+    return shlex.join([*words, "--missing-only"])
