@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from pytest_evalharness.clbench.artifact import TaskArtifact
-from pytest_evalharness.clbench.campaign.plan import Campaign, PlanKind
+from pytest_evalharness.clbench.campaign.plan import SMOKE_QUESTIONS, Campaign, PlanKind
 from pytest_evalharness.clbench.campaign.recipe import BUDGET, DEFAULT_BUDGET, OUROBOROS, RUNBOOK
 from pytest_evalharness.clbench.checking import Check, State
-from pytest_evalharness.clbench.domains import CODEBASE, COHORT, DATABASE, POKER, SALES, SPECTRUM
+from pytest_evalharness.clbench.domains import (
+    BY_TASK,
+    CODEBASE,
+    COHORT,
+    DATABASE,
+    POKER,
+    SALES,
+    SPECTRUM,
+)
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scoring import usable
 
@@ -96,7 +104,7 @@ def estimate_of(campaign: Campaign, like: PublishedRun | None = None) -> Estimat
         return _like(campaign, like)
     if campaign.checkout.embedded:
         known = elsewhere(campaign.system, embedded=True)
-        told = {task: known[task] for task in campaign.tasks if task in known}
+        told = {task: _smoked(campaign, task, known[task]) for task in campaign.tasks if task in known}
         return _whole(campaign, told, "the miniature's own prices, which nobody pays")
     if campaign.system != OUROBOROS:
         return f"nothing is known of what {campaign.system} costs"
@@ -111,9 +119,17 @@ def estimate_of(campaign: Campaign, like: PublishedRun | None = None) -> Estimat
     return _whole(campaign, told, source, "" if model == mine else f"measured with {model}, not with {mine}")
 
 
+def _smoked(campaign: Campaign, task: str, whole: TaskCost) -> TaskCost:
+    """What a plan takes of a task: a smoke asks a few of its questions, and only engines leave the baseline out."""
+    if campaign.kind is not PlanKind.SMOKE:
+        return whole
+    part = SMOKE_QUESTIONS / BY_TASK[task].instances
+    return TaskCost(whole.rollout * part, 0.0 if campaign.system == OUROBOROS else whole.baseline * part)
+
+
 def _like(campaign: Campaign, like: PublishedRun) -> Estimate | str:
     told = {
-        task: cost
+        task: _smoked(campaign, task, cost)
         for task in campaign.tasks
         if task in like.tasks and (cost := _of(like.tasks[task], baseline=campaign.has_baseline)) is not None
     }

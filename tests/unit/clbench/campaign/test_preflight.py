@@ -219,6 +219,13 @@ def test_a_cap_that_truncates_a_rollout_is_found_before_the_start(planned):
     assert costs.budget_check(odd, costs.estimate_of(odd)).state is State.FAILED
 
 
+def test_a_smoke_of_the_miniature_costs_three_questions(tmp_path):
+    checkout = open_checkout("embedded", tmp_path)
+    adapter, plain = (campaign_of(checkout, name, PlanKind.SMOKE, "x") for name in ("ouroboros", "plain"))
+    assert costs.estimate_of(adapter).dollars == pytest.approx(1.65 * 3 / 12)
+    assert costs.estimate_of(plain).dollars == pytest.approx((0.08 + 0.09) * 3 / 12)  # with its baseline
+
+
 def test_what_a_plan_costs(planned):
     assert costs.estimate_of(planned(PlanKind.SMOKE)).dollars == 5.0
     assert costs.estimate_of(planned(PlanKind.SUBMISSION)).dollars == pytest.approx(5 * 319 + 211)
