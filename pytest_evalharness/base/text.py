@@ -52,6 +52,17 @@ def _literal(match: re.Match[str]) -> str:
     return f"\\{sign}&#8203;" if sign in _LINKED_LATE else f"\\{sign}"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """How many there are, in words that agree: `1 game`, `1,200 games`.
+
+    Args:
+        number: how many.
+        one: what one of them is called.
+        many: what several are called; one with an s if left out.
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 class Redactor:
     """Takes known secrets out of text. It is told the secrets; it also hides what looks like a header or a login."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED
 from pytest_evalharness.cli.ab_flags import DEFAULTS, FLAGS, spelt
 from pytest_evalharness.cli.home import connected, found, home_of, resolved
@@ -239,7 +239,7 @@ def _result(bisection: Bisection, came: Found) -> Sequence[str]:
             f"the budget of {bisection.allowed} games is spent; still suspected: seats {', '.join(map(str, left)) or 'none'}. "
             "A larger --bisect-budget goes on from here"
         )
-    return [*lines, f"{bisection.played} of at most {bisection.allowed} games played"]
+    return [*lines, f"{bisection.played} of at most {counted(bisection.allowed, 'game')} played"]
 
 
 def _good(

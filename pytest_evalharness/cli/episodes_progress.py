@@ -8,7 +8,7 @@ from collections import deque
 from typing import TYPE_CHECKING, TextIO
 
 from pytest_evalharness.base.clock import span
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 
 if TYPE_CHECKING:
     from pytest_evalharness.episodes.index import Entry
@@ -31,12 +31,12 @@ def size(count: float) -> str:
 
 def episodes(count: int) -> str:
     """`no episodes`, `1 episode`, `12 episodes`."""
-    return "no episodes" if count == 0 else f"{count} episode{'' if count == 1 else 's'}"
+    return "no episodes" if count == 0 else counted(count, "episode")
 
 
 def files(count: int) -> str:
     """`1 file`, `12 files`."""
-    return f"{count} file{'' if count == 1 else 's'}"
+    return counted(count, "file")
 
 
 class Progress:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.files import readable_json, write_atomic
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.cli.home import add_home, found, home_of
 from pytest_evalharness.errors import UsageError
 
@@ -249,8 +249,8 @@ def run_verify(parsed: argparse.Namespace) -> int:
     differ = verify(content)
     if not differ:
         number, arms = len(content["comparisons"]), len(content.get("single_arms", ()))
-        verdicts = "1 verdict" if number == 1 else f"{number} verdicts"
-        beside = f", the numbers of {arms} single {'arm' if arms == 1 else 'arms'}" if arms else ""
+        verdicts = counted(number, "verdict")
+        beside = f", the numbers of {counted(arms, 'single arm')}" if arms else ""
         print(
             f"identical: {verdicts}{beside} and every number follow from the evidence (sha256 {content['sha256']})"
         )

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.base.files import readable_json
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.cli import INCOMPLETE, run_files, run_play
 from pytest_evalharness.cli.home import add_home, connected, found, home_of, opened
 from pytest_evalharness.errors import UsageError
@@ -123,9 +123,9 @@ def _details(run: RunRecord, kept: Kept) -> Iterator[str]:
 def _line(run: RunRecord, kept: Sequence[Kept]) -> str:
     from pytest_evalharness.base.clock import iso
 
-    cases = "1 comparison" if len(kept) == 1 else f"{len(kept)} comparisons"
+    cases = counted(len(kept), "comparison")
     if run.arms:
-        cases += f", {len(run.arms)} single {'arm' if len(run.arms) == 1 else 'arms'}"
+        cases += f", {counted(len(run.arms), 'single arm')}"
     return f"{printable(run.id)}  {iso(run.began)[:16]}Z  {printable(run.server)}  {cases}"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.ledger.families import Family, Member, Method, Standing
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.verdict.claim import Declaration
@@ -193,7 +193,7 @@ class FamilyJudge:
         }
         if elsewhere:
             self._notice(
-                f"{_claims(len(elsewhere))} of these {'was' if len(elsewhere) == 1 else 'were'} posted in another family, "
+                f"{counted(len(elsewhere), 'claim')} of these {'was' if len(elsewhere) == 1 else 'were'} posted in another family, "
                 f"and {'stays' if len(elsewhere) == 1 else 'stay'} judged in that one"
             )
 
@@ -229,12 +229,12 @@ class FamilyJudge:
         wider = None if plan.incomplete else self._wider()
         if wider is not None and len(wider.tested) > tested:
             yield (
-                f"a narrower path is a narrower family: this run collected {_claims(tested)}, "
+                f"a narrower path is a narrower family: this run collected {counted(tested, 'claim')}, "
                 f"run {wider.run_id} tested {len(wider.tested)} together"
             )
         elif plan.collected_under:
             yield (
-                f"the family is what was collected under {plan.collected_under} ({_claims(tested)}): "
+                f"the family is what was collected under {plan.collected_under} ({counted(tested, 'claim')}): "
                 "a narrower path is a narrower family"
             )
 
@@ -362,10 +362,6 @@ def _how(family: Family, tested: int) -> Iterator[str]:
         yield f"family: {tested} claims are tested together, p-values adjusted by Holm (--eval-multiplicity)"
     elif tested > 1:
         yield f"--eval-multiplicity none: {tested} claims, each judged as if it were the only one; some may stand by chance"
-
-
-def _claims(number: int) -> str:
-    return "1 claim" if number == 1 else f"{number} claims"
 
 
 def _name(member: Member) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.episodes.error_info import Blame, blame_of
 from pytest_evalharness.episodes.results import ScoreRegime, regime_of
 from pytest_evalharness.league import advisers
@@ -124,7 +124,7 @@ def _roles(arm: Arm, record: ArmRecord) -> _Told:
     if arm.seats[arm.tested_seat].role == NATURAL:
         return _dealt(arm, games)
     right = sum(all(game.role(seat.position) == seat.role for seat in arm.seats) for game in games)
-    told = f"{arm.seats[arm.tested_seat].role} in seat {arm.tested_seat}, all as forced in {right} of {len(games)} games"
+    told = f"{arm.seats[arm.tested_seat].role} in seat {arm.tested_seat}, all as forced in {right} of {counted(len(games), 'game')}"
     return _Told(
         told, {"games": len(games), "as_forced": right}, CheckState.OK if games else CheckState.UNKNOWN
     )
@@ -135,7 +135,7 @@ def _dealt(arm: Arm, games: Sequence[EpisodeRecord]) -> _Told:
     dealt = Counter(game.role(arm.tested_seat) or "no role" for game in games)
     told = ", ".join(f"{role} in {number}" for role, number in sorted(dealt.items()))
     return _Told(
-        f"seat {arm.tested_seat} was dealt {told or 'nothing'} of {len(games)} games",
+        f"seat {arm.tested_seat} was dealt {told or 'nothing'} of {counted(len(games), 'game')}",
         {"games": len(games), **dict(sorted(dealt.items()))},
         CheckState.OK if games else CheckState.UNKNOWN,
     )
@@ -152,9 +152,9 @@ def _wins(arm: Arm, record: ArmRecord) -> _Told:
     told = wins.words_of(reading.win)
     if reading.win == wins.HIGHEST:
         counts["ties"] = sum(game.tied(seat) for game in games)
-        told += f": {counts['ties']} ties in {len(games)} games"
+        told += f": {counted(counts['ties'], 'tie')} in {counted(len(games), 'game')}"
     if untold:
-        told += f", not told in {len(untold)} of {len(games)} games ({_some(untold)})"
+        told += f", not told in {len(untold)} of {counted(len(games), 'game')} ({_some(untold)})"
     return _Told(told, counts, CheckState.UNKNOWN if untold or not games else CheckState.OK)
 
 
@@ -169,7 +169,7 @@ def _timeouts(arm: Arm, record: ArmRecord) -> _Told:
     if others:
         parts.append(f"{len(others)} missing by another seat's ({_some(others)})")
     if untold or not games:
-        parts.append(f"not told in {len(untold)} of {len(games)} games")
+        parts.append(f"not told in {len(untold)} of {counted(len(games), 'game')}")
     state = (
         CheckState.UNKNOWN if untold or not games else CheckState.NOTED if ours or others else CheckState.OK
     )
@@ -179,7 +179,7 @@ def _timeouts(arm: Arm, record: ArmRecord) -> _Told:
         "other_seats": len(others),
         "untold": len(untold),
     }
-    return _Told(", ".join(parts) or f"none in {len(games)} games", counts, state)
+    return _Told(", ".join(parts) or f"none in {counted(len(games), 'game')}", counts, state)
 
 
 def _crashes(arm: Arm, record: ArmRecord) -> _Told:
@@ -195,7 +195,7 @@ def _crashes(arm: Arm, record: ArmRecord) -> _Told:
     if broke:
         parts.append(f"{len(broke)} counted as lost ({_named(broke, lambda game: _end(game, seat))})")
     if untold or not games:
-        parts.append(f"not told in {len(untold)} of {len(games)} games{_why(untold, STATUS)}")
+        parts.append(f"not told in {len(untold)} of {counted(len(games), 'game')}{_why(untold, STATUS)}")
     hints = [game for game in untold if game.last_words]
     if hints:
         parts.append(f"logs that end with an error: {_named(hints, lambda game: game.last_words)}")
@@ -203,7 +203,9 @@ def _crashes(arm: Arm, record: ArmRecord) -> _Told:
         parts.append(f"another seat's process broke in {others}")
     state = CheckState.UNKNOWN if untold or not games else CheckState.NOTED if broke else CheckState.OK
     counts = {"games": len(games), "tested_seat": len(broke), "other_seats": others, "untold": len(untold)}
-    quiet = [] if broke or len(untold) == len(games) else [f"none in {len(games) - len(untold)} games"]
+    quiet = (
+        [] if broke or len(untold) == len(games) else [f"none in {counted(len(games) - len(untold), 'game')}"]
+    )
     return _Told(", ".join([*quiet, *parts]), counts, state)
 
 
@@ -280,10 +282,11 @@ def _votes(arm: Arm, record: ArmRecord) -> _Told:
     if not found.games:
         return _Told("not told in any game", counts, CheckState.UNKNOWN)
     if not found.votes:
-        return _Told(f"none at a player in {found.games} games", counts)
+        return _Told(f"none at a player in {counted(found.games, 'game')}", counts)
     share = 100 * found.hits / found.votes
     return _Told(
-        f"{found.hits} of {found.votes} at an imposter ({share:.0f} %), in {found.games} games", counts
+        f"{found.hits} of {found.votes} at an imposter ({share:.0f} %), in {counted(found.games, 'game')}",
+        counts,
     )
 
 
@@ -295,7 +298,7 @@ def remarkable(arms: Mapping[str, Arm], records: Mapping[str, ArmRecord]) -> Ite
         if broke:
             yield Finding(
                 Reason.CRASHES,
-                f"{len(broke)} of {len(games)} games, {_some(broke)}",
+                f"{len(broke)} of {counted(len(games), 'game')}, {_some(broke)}",
                 side,
                 tuple(game.id for game in broke),
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_evalharness.base.clock import span
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.errors import (
     ArmFailed,
     ArmStalled,
@@ -306,7 +306,7 @@ class Poller:
         running = sum(episode.status is Status.RUNNING for episode in standing.episodes)
         cancelled = self._cancel()
         error = ArmStalled(
-            f"the {side} arm ({self.request_id}) is wedged: {running} games running, none of {len(standing.episodes)} "
+            f"the {side} arm ({self.request_id}) is wedged: {counted(running, 'game')} running, none of {len(standing.episodes)} "
             f"finished in {span(ran)}; one of its seats hangs (seats {seats})",
             not_done=f"nothing was judged; {self._fate(cancelled=cancelled)}",
             next_step="find the hanging seat: evalharness ab --bisect-wedge RUN --known-good NAME:vN (short games, --eval-ticks 1000), "

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pytest_evalharness.base.clock import span
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.league.arms import SIDES, Arm
 from pytest_evalharness.league.blocks import AT_ONCE
 from pytest_evalharness.league.family import standing_of
@@ -119,7 +119,7 @@ def _adopted(arms: Mapping[str, Arm]) -> Iterator[str]:
     """The requests of arms that somebody else posted."""
     for side in SIDES:
         told = ", ".join(
-            f"{one}: {block.episodes} games"
+            f"{one}: {counted(block.episodes, 'game')}"
             for one, block in zip(arms[side].adopted, arms[side].blocks, strict=True)
         )
         yield f"{side:<10} {told}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from pytest_evalharness.base.text import counted
 from pytest_evalharness.episodes.results import ANY, ScoreRegime, regime_of
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord
 from pytest_evalharness.verdict.evidence import Finding
@@ -56,10 +57,8 @@ def _words(games: Sequence[_Game]) -> str:
     fitting = _fits(games)
     if fitting:
         return "" if fitting == ANY else f"by {_either(fitting)}"
-    counted = Counter(_either(possible) for _, possible in games if possible != ANY)
-    return " and ".join(
-        f"{number} {'game' if number == 1 else 'games'} by {word}" for word, number in counted.most_common()
-    )
+    numbers = Counter(_either(possible) for _, possible in games if possible != ANY)
+    return " and ".join(f"{counted(number, 'game')} by {word}" for word, number in numbers.most_common())
 
 
 def _either(regimes: frozenset[ScoreRegime]) -> str:

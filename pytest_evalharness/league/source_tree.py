@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pytest_evalharness.base.clock import iso, span
 from pytest_evalharness.base.git import Changes, Repository, Unknown, Worktree
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.containers.images import LocalImage
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.local_builds import LocalBuilds
@@ -62,7 +62,7 @@ def facts(local: LocalBuilds) -> Iterator[str]:
     if isinstance(local.files, tuple):
         files = len(local.files)
         names = f": {some_files(local.files, files, _MANY_FILES)}" if files else ""
-        yield f"{files} {'file differs' if files == 1 else 'files differ'} between the arms' revisions{names}"
+        yield f"{counted(files, 'file differs', 'files differ')} between the arms' revisions{names}"
     elif isinstance(local.files, Unknown):
         yield f"which files differ between the arms' revisions is not known: {printable(local.files.why)}"
 
@@ -151,7 +151,7 @@ def _edited_elsewhere(repository: Repository) -> Iterator[Worktree]:
 
 def _held(tree: Worktree) -> str:
     changes = tree.changes or Changes(0, ())
-    what = "1 uncommitted change" if changes.total == 1 else f"{changes.total} uncommitted changes"
+    what = counted(changes.total, "uncommitted change")
     which = "this worktree" if tree.here else f"the worktree {_named(tree)}"
     return f"{which} holds {what} ({some_files(changes.names, changes.total)})"
 

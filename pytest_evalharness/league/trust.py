@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.league import advisers, copies
 from pytest_evalharness.league.arms import SIDES, Arm, Seat
 from pytest_evalharness.league.records import ArmRecord, EpisodeRecord
@@ -167,7 +167,7 @@ def _sides(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
         first, told = wrong[0]
         yield Finding(
             Reason.SEATS,
-            f"{side}: {len(wrong)} episodes were played by other sides than were seated, {first.id}: seats of sides "
+            f"{side}: {counted(len(wrong), 'episode was', 'episodes were')} played by other sides than were seated, {first.id}: seats of sides "
             f"{', '.join(f'{one:g}' for one in told)}",
             side,
             _ids(episode for episode, _ in wrong),
@@ -194,7 +194,7 @@ def _roles(side: str, arm: Arm, record: ArmRecord) -> Iterable[Finding]:
         )
         yield Finding(
             Reason.ROLES,
-            f"{side}: {len(wrong)} episodes, {shown}",
+            f"{side}: {counted(len(wrong), 'episode')}, {shown}",
             side,
             _ids(episode for episode, _ in wrong),
         )
@@ -319,7 +319,7 @@ def _copies(side: str, record: ArmRecord) -> Iterable[Finding]:
     different = len(games) - len(copies.copies(games))
     yield Finding(
         Reason.DUPLICATES,
-        f"{different} distinct {'game' if different == 1 else 'games'} of {len(games)}: copies of one game are "
+        f"{counted(different, 'distinct game')} of {len(games)}: copies of one game are "
         f"one observation; copies: {_some(episode.id for episode in found)}",
         side,
         _ids(found),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.report.model import MANY, requests_told
 
 TURN = "another run on this home has the embedded league; waiting for its end"
@@ -148,9 +148,9 @@ class Standings:
         if not self._open:
             return ""
         told = []
-        for who, counted in sorted(self._arms.items(), reverse=True):  # candidates before baselines
+        for who, blocks in sorted(self._arms.items(), reverse=True):  # candidates before baselines
             done, total = (
-                (sum(numbers) for numbers in zip(*counted.values(), strict=True)) if counted else (0, 0)
+                (sum(numbers) for numbers in zip(*blocks.values(), strict=True)) if blocks else (0, 0)
             )
             told += [f"{who} {done} of {total}"] if total else []
         return ", ".join(told)
@@ -207,7 +207,7 @@ def _counts(event: Mapping[str, Any]) -> str:
     counts = event.get("counts")
     total = event.get("total", 0)
     if not isinstance(counts, dict):
-        return f"{total} episodes"
+        return counted(total, "episode")
     done = sum(int(counts.get(word, 0)) for word in _OVER)
     rest = ", ".join(
         f"{number} {printable(word)}" for word, number in sorted(counts.items()) if word != "completed"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.engines.benchmark.report import DONE, Baseline, Estimate, Lift, Report, Row
 from pytest_evalharness.engines.evidence.words import Words
 
@@ -145,5 +145,5 @@ def summary(report: Report) -> str:
     done = [row for row in report.rows if row.status == DONE]
     ahead = [row.engine for row in done if row.verdict is not None and row.verdict.verdict == "better"]
     told = f"ahead of today: {', '.join(map(said, ahead))}" if ahead else "none is ahead of today"
-    tables = f"{len(done)} table{'' if len(done) == 1 else 's'}"
-    return f"{tables} scored on {report.info['held_out_calls']:,} held-out calls; {told}"
+    calls = counted(report.info["held_out_calls"], "held-out call")
+    return f"{counted(len(done), 'table')} scored on {calls}; {told}"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_evalharness.base.text import Redactor, markdown, printable
+from pytest_evalharness.base.text import Redactor, counted, markdown, printable
 
 ANYTHING = st.text(alphabet=st.characters(codec=None, categories=None))
 STEERING = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
@@ -244,3 +244,14 @@ def test_secrets_may_come_from_many_threads(redact):
     for thread in threads:
         thread.join()
     assert redact(" ".join(secrets)) == " ".join(["[redacted]"] * 200)
+
+
+def test_a_number_and_its_noun_agree():
+    assert [counted(number, "tie") for number in (0, 1, 2, 1200)] == [
+        "0 ties",
+        "1 tie",
+        "2 ties",
+        "1,200 ties",
+    ]
+    assert counted(1, "file differs", "files differ") == "1 file differs"
+    assert counted(3, "file differs", "files differ") == "3 files differ"

@@ -314,7 +314,7 @@ def test_an_episode_counts_once_for_a_side_and_ties_are_told(make, arms):
     assert set(checks) == {"wins", "crashes", "errors", "game version", "adviser"}, (
         "no roles, timeouts or votes here"
     )
-    assert "strictly highest score, a tie is no win: 1 ties in 4 games" in checks["wins"].seen
+    assert "strictly highest score, a tie is no win: 1 tie in 4 games" in checks["wins"].seen
     assert {side: counts["ties"] for side, counts in checks["wins"].counts.items()} == {
         "candidate": 1,
         "baseline": 2,

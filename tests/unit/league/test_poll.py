@@ -103,7 +103,7 @@ def test_the_stall_clock_starts_with_the_first_running_game(wait, make):
     )
     done = wait(*[queued] * 150, running, budgets=Budgets(1e6, 300.0, 900.0))
     assert "is wedged" in done.error.what
-    assert "1 games running" in done.error.what
+    assert "1 game running" in done.error.what
     began = 1_000 + sum(done.clock.waits[:150])
     assert began - 1_000 > 300, "the queue alone was longer than the grace"
     assert 300 < done.clock.time - began < 300 + 2 * SLOWEST_READING

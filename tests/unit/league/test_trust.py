@@ -187,7 +187,7 @@ def test_swapped_roles(check, games):
     games[1] = with_roles(games[1], imposter=[1, 0, 0, 1, 0, 0, 0, 0], crew=[0, 1, 1, 0, 1, 1, 1, 1])
     finding = one(check(games), Reason.ROLES)
     assert finding.episodes == ("ereq_candidate_1",)
-    assert "1 episodes, ereq_candidate_1: seats 0, 2" in finding.detail
+    assert "1 episode, ereq_candidate_1: seats 0, 2" in finding.detail
 
 
 @pytest.mark.parametrize("lists", [{"crew": None, "imposter": None}, {"crew": [0] * 8, "imposter": [0] * 8}])
