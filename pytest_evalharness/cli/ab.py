@@ -102,7 +102,9 @@ def _ask(parsed: argparse.Namespace) -> int:
     end.install()
     try:
         if parsed.judge_requests is None:
-            plan = single.plan_of(settings, session.identity, session.games.of, metric=metric_of(parsed))
+            plan = single.plan_of(
+                settings, session.identity, session.games.of, metric=metric_of(parsed), notice=session.notice
+            )
         else:
             plan = ab_judge.plan_of(session, parsed)
         name = single.case_name(plan)

@@ -134,8 +134,12 @@ def crewrift(
     return CREWRIFT
 
 
+def unheard(text: str) -> None:
+    """Takes what there is to notice where nobody wants to know."""
+
+
 def as_asked(
-    game: Game, said: Mapping[str, Any], settings: Settings, lines: list[str] | None = None
+    game: Game, said: Mapping[str, Any], settings: Settings, notice: Callable[[str], None] = unheard
 ) -> tuple[Game, int, str | None]:
     """What a plan takes from a game: with a tick limit or without, how far down the ranking, and when it is won.
 
@@ -145,7 +149,7 @@ def as_asked(
         game: the game of the league.
         said: what the case and the options say: `ticks` and `win`, None where they are silent; `case_ticks` what the case alone says.
         settings: the run's settings.
-        lines: takes a line where an option has no effect here.
+        notice: told where a setting has no effect here.
 
     Returns:
         The game as it is asked for, `top_n`, and the definition of winning (None for Crewrift's usual one).
@@ -168,9 +172,9 @@ def as_asked(
             raise ValueError(
                 f"{game.name} has no setting {MAX_TICKS}: leave ticks out, or set its own in config"
             )
-        line = f"{printable(game.name)} has no setting {MAX_TICKS}: the tick limit is not sent, and bounds the waiting only"
-        if lines is not None and line not in lines:
-            lines.append(line)
+        notice(
+            f"{printable(game.name)} has no setting {MAX_TICKS}: the tick limit is not sent, and bounds the waiting only"
+        )
     others = len(game.captains) - 1
     usual = settings.origin("top_n") is Origin.DEFAULT
     return (
@@ -178,6 +182,32 @@ def as_asked(
         max(settings["top_n"], others) if usual else settings["top_n"],
         game.win if win is None else win,
     )
+
+
+def role_in(
+    game: Game, said: str | None, settings: Settings, notice: Callable[[str], None] = unheard
+) -> str | None:
+    """The role that is asked for in a game without forced roles.
+
+    What stands in a file or the environment is meant for every case, and a game that has no such role plays on without it.
+
+    Args:
+        game: the game.
+        said: what the case itself says, or whoever types the command; None if it is silent.
+        settings: the run's settings.
+        notice: told where the setting has no effect here.
+    """
+    if said is not None:
+        return said
+    role = settings["role"]
+    if role is None or settings.origin("role") is Origin.DEFAULT:  # a command's usual one is Crewrift's
+        return None
+    if _has(game, str(role)):
+        return str(role)
+    notice(
+        f"{printable(game.name)} has {_roles_of(game)}: {settings.place('role')} is {role}, which has no effect there"
+    )
+    return None
 
 
 def side_of(game: Game, role: str | None, side: Any = None) -> int:
@@ -191,12 +221,19 @@ def side_of(game: Game, role: str | None, side: Any = None) -> int:
     Raises:
         ValueError: a role that cannot be had, or no side of this game.
     """
-    if role is not None and not (role == NATURAL and game.roles is Roles.DEALT):
-        what = "no roles" if game.roles is Roles.NONE else "roles that it deals itself (role='natural')"
-        raise ValueError(f"role={role!r} was said, and {game.name} has {what}: leave role out")
+    if role is not None and not _has(game, role):
+        raise ValueError(f"role={role!r} was said, and {game.name} has {_roles_of(game)}: leave role out")
     sides = len(game.captains)
     if side is None:
         return game.captains[0]
     if isinstance(side, bool) or not isinstance(side, int) or not 0 <= side < sides:
         raise ValueError(f"side must be a whole number from 0 to {sides - 1} in {game.name}, got {side!r}")
     return game.captains[side]
+
+
+def _has(game: Game, role: str) -> bool:
+    return role == NATURAL and game.roles is Roles.DEALT
+
+
+def _roles_of(game: Game) -> str:
+    return "no roles" if game.roles is Roles.NONE else "roles that it deals itself (role='natural')"

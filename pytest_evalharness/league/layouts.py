@@ -10,7 +10,7 @@ from pytest_evalharness.errors import UsageError
 from pytest_evalharness.league import raw_roster
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.game import CREWRIFT, Roles
-from pytest_evalharness.league.games import GameOf, as_asked, crewrift
+from pytest_evalharness.league.games import GameOf, as_asked, crewrift, unheard
 from pytest_evalharness.league.plan import DEFAULT_EPISODES, DEFAULT_TICKS, ComparisonPlan, declared, names
 from pytest_evalharness.league.seats import Role, layout
 from pytest_evalharness.settings import Origin, Settings
@@ -127,6 +127,7 @@ def comparison_plan(
     settings: Settings,
     server: str,
     game_of: GameOf = crewrift,
+    notice: Callable[[str], None] = unheard,
 ) -> ComparisonPlan:
     """The plan of two described arms.
 
@@ -139,6 +140,7 @@ def comparison_plan(
         settings: the run's settings.
         server: the server's identity.
         game_of: tells the game of a league.
+        notice: told where a setting has no effect in this game.
 
     Raises:
         UsageError: a word that does not exist, a value that is wrong, or drawn seats without `drawn_field`.
@@ -166,7 +168,7 @@ def comparison_plan(
         key: words[key] for key in _DECLARED if key in words
     }
     every = {**arms[0].said, **arms[1].said, **words, "seat": seat}
-    return _plan(arms, every, said, settings, server, game_of=game_of)
+    return _plan(arms, every, said, settings, server, game_of=game_of, notice=notice)
 
 
 def seats_in(settings: Settings, game_of: GameOf) -> Callable[[str | None], int]:
@@ -219,6 +221,7 @@ def arm_plan(
     settings: Settings,
     server: str,
     game_of: GameOf = crewrift,
+    notice: Callable[[str], None] = unheard,
 ) -> ComparisonPlan:
     """The setting of one described arm that is compared with nothing: a plan whose two sides are this arm.
 
@@ -229,6 +232,7 @@ def arm_plan(
         settings: the run's settings.
         server: the server's identity.
         game_of: tells the game of a league.
+        notice: told where a setting has no effect in this game.
 
     Raises:
         UsageError: a word that does not exist, or a value that is wrong.
@@ -241,7 +245,15 @@ def arm_plan(
             "single_arm posts its arm; a request that exists is read by evalharness, or judged by compare"
         )
     said = {"win": _or(settings["win"], words.get("win"))}
-    return _plan([one, one], {**one.said, **words, "seat": seat}, said, settings, server, game_of=game_of)
+    return _plan(
+        [one, one],
+        {**one.said, **words, "seat": seat},
+        said,
+        settings,
+        server,
+        game_of=game_of,
+        notice=notice,
+    )
 
 
 def _known(words: Mapping[str, Any], known: tuple[str, ...], fixture: str) -> None:
@@ -258,6 +270,7 @@ def _plan(
     server: str,
     *,
     game_of: GameOf,
+    notice: Callable[[str], None],
 ) -> ComparisonPlan:
     episodes = _or(DEFAULT_EPISODES, _said("episodes", "num", words, settings))
     natural = words.get("natural_roles") is True
@@ -277,7 +290,7 @@ def _plan(
         # What a command has for its default is Crewrift's length, and nobody's wish for another game.
         usual = words.get("ticks") is None and settings.origin("ticks") is Origin.DEFAULT
         asked = {"ticks": None if usual else ticks, "case_ticks": words.get("ticks"), "win": said.get("win")}
-        game, top_n, win = as_asked(game, asked, settings)
+        game, top_n, win = as_asked(game, asked, settings, notice)
         return ComparisonPlan(
             server=server,
             league=league,

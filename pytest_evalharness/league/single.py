@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_evalharness.errors import (
@@ -14,7 +15,7 @@ from pytest_evalharness.errors import (
 from pytest_evalharness.league.arms import SIDES
 from pytest_evalharness.league.family import FamilyPlan, standing_of
 from pytest_evalharness.league.game import Game, Roles
-from pytest_evalharness.league.games import GameOf, crewrift, side_of
+from pytest_evalharness.league.games import GameOf, crewrift, role_in, side_of, unheard
 from pytest_evalharness.league.layouts import ArmRequest, comparison_plan
 from pytest_evalharness.league.plan import ComparisonPlan, tested_seat
 from pytest_evalharness.league.pool_result import FieldsResult
@@ -23,14 +24,19 @@ from pytest_evalharness.league.seats import NATURAL, Role
 from pytest_evalharness.league.session import LeagueSession
 from pytest_evalharness.ledger.families import Member, Method
 from pytest_evalharness.report.model import CANNOT_TELL, UNTRUSTWORTHY, CaseReport
-from pytest_evalharness.settings import Origin, Settings
+from pytest_evalharness.settings import Settings
 
 _DECLARED = ("claim", "rule", "margin", "target_lift")
 _CORRECT = "correct the option and run the same command again"
 
 
 def plan_of(
-    settings: Settings, server: str, game_of: GameOf = crewrift, *, metric: str | None = None
+    settings: Settings,
+    server: str,
+    game_of: GameOf = crewrift,
+    *,
+    metric: str | None = None,
+    notice: Callable[[str], None] = unheard,
 ) -> ComparisonPlan:
     """What the settings ask: the plan that a mark with the same words makes, so its evidence is one and the same.
 
@@ -39,6 +45,7 @@ def plan_of(
         server: the server's identity (`embedded:2026`, or its URL).
         game_of: tells the game of a league.
         metric: the declared metric, in the words of a mark; None for the win rate.
+        notice: told where a setting has no effect in this game.
 
     Raises:
         UsageError: a value is wrong, or a name is missing.
@@ -55,12 +62,18 @@ def plan_of(
     words |= {"metric": metric} if metric is not None else {}
     try:
         game = game_of(settings["league"], seats=settings["seats"], teams=settings["teams"])
-        seat, natural = _tested(settings, game)
+        seat, natural = _tested(settings, game, notice)
         if natural:
             words["natural_roles"] = True
         arms = [ArmRequest.of(dict.fromkeys(game.with_seat(seat), settings[side])) for side in SIDES]
         return comparison_plan(
-            *arms, seat=seat, words=words, settings=settings, server=server, game_of=game_of
+            *arms,
+            seat=seat,
+            words=words,
+            settings=settings,
+            server=server,
+            game_of=game_of,
+            notice=notice,
         )
     except ValueError as problem:
         raise _wrong(str(problem)) from None
@@ -68,18 +81,17 @@ def plan_of(
         raise _wrong(problem.what, _next(problem)) from None
 
 
-def _tested(settings: Settings, game: Game) -> tuple[int, bool]:
+def _tested(settings: Settings, game: Game, notice: Callable[[str], None]) -> tuple[int, bool]:
     """The tested seat, and whether the game deals its role.
 
     Raises:
-        ValueError: a role was said that the game does not have.
+        ValueError: the command names a role that the game does not have.
     """
     role = settings["role"]
     if game.roles is Roles.FORCED:
         natural = role == NATURAL
         return 0 if natural else tested_seat(settings["layout_seed"], Role(role or Role.CREW)), natural
-    if settings.origin("role") is Origin.DEFAULT:
-        role = None  # what stands there is Crewrift's
+    role = role_in(game, role if settings.commanded("role") else None, settings, notice)
     return side_of(game, role), role == NATURAL
 
 

@@ -231,6 +231,7 @@ def compare(
                 settings=run.settings,
                 server=run.identity,
                 game_of=run.games.of,
+                notice=run.notice,
             )
         else:
             plan = run.adopt(adopted, adopted_claim(words, run.settings), seat=seat)
@@ -268,6 +269,7 @@ def single_arm(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> 
             settings=run.settings,
             server=run.identity,
             game_of=run.games.of,
+            notice=run.notice,
         )
         result = run.league.single(f"{request.node.nodeid} arm {len(played) + 1}", SingleArmPlan(plan))
         played.append(result)

@@ -106,7 +106,7 @@ def plan_of(
     server: str,
     game_of: GameOf | None = None,
 ) -> tuple[ComparisonPlan, list[str]]:
-    """The plan of a case, and a line for each word of the mark that the command line overrode.
+    """The plan of a case, and a line for each word of the mark that the command line overrode, or setting without effect.
 
     Args:
         nodeid: the case, for messages.
@@ -119,7 +119,8 @@ def plan_of(
         UsageError: a value is wrong, or a name is missing.
         EvalHarnessError: the server does not tell which game it is.
     """
-    from pytest_evalharness.league.games import as_asked, crewrift
+    from pytest_evalharness.league.game import Roles
+    from pytest_evalharness.league.games import as_asked, crewrift, role_in
     from pytest_evalharness.league.plan import DEFAULT_EPISODES, DEFAULT_TICKS, ComparisonPlan, names
 
     overridden: list[str] = []
@@ -130,8 +131,10 @@ def plan_of(
         config, ticks, league = _mapping("config", words), get("ticks"), str(get("league"))
         game = (game_of or crewrift)(league, seats=get("seats"), teams=get("teams"), config=config)
         asked = {"ticks": ticks, "case_ticks": words.get("ticks"), "win": get("win")}
-        game, top_n, win = as_asked(game, asked, settings, overridden)
-        tested = _tested(words, seed, get("role"), game)
+        game, top_n, win = as_asked(game, asked, settings, overridden.append)
+        forced = game.roles is Roles.FORCED
+        role = get("role") if forced else role_in(game, words.get("role"), settings, overridden.append)
+        tested = _tested(words, seed, role, game)
         candidate, baseline = _arms(nodeid, words, settings, game.with_seat(tested.seat))
         plan = ComparisonPlan(
             server=server,

@@ -396,6 +396,16 @@ class Settings:
         """Where a setting's value came from."""
         return self._values[key].origin
 
+    def place(self, key: str) -> str:
+        """Where a setting's value came from, as the user spells it there."""
+        setting = BY_KEY[key]
+        return {
+            Origin.COMMAND_LINE: setting.option,
+            Origin.ENVIRONMENT: setting.variable,
+            Origin.INI: f"ini key {setting.ini}",
+            Origin.DEFAULT: "the default",
+        }[self.origin(key)]
+
     def commanded(self, key: str) -> bool:
         """Whether the command line itself gave the value."""
         return self._values[key].origin is Origin.COMMAND_LINE

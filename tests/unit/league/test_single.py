@@ -11,6 +11,7 @@ from pytest_evalharness.errors import (
     Inconclusive,
     UsageError,
 )
+from pytest_evalharness.league.game import Game
 from pytest_evalharness.league.manifest import Manifest
 from pytest_evalharness.league.single import _outcome, case_name, family_of, plan_of
 from pytest_evalharness.plugin import marks
@@ -71,6 +72,20 @@ def test_its_family_is_itself_alone():
 )  # fmt: skip
 def test_outcomes_and_exit_codes_are_the_plugins(error, policy, outcome, code):
     assert _outcome(error, policy) == (outcome, code)
+
+
+def test_what_has_no_effect_in_the_game_is_told_and_a_role_that_is_typed_is_refused():
+    free, told = Game("free", (0, 1)), []
+    typed = {**NAMES, "ticks": "300"}
+    written = resolve(typed.get, {}, {"role": "imposter"}.get)
+    plan = plan_of(written, SERVER, lambda _, **__: free, notice=told.append)
+    assert plan.game_config() == {}
+    assert told == [
+        "free has no roles: ini key evalharness_role is imposter, which has no effect there",
+        "free has no setting maxTicks: the tick limit is not sent, and bounds the waiting only",
+    ]
+    with pytest.raises(UsageError, match="role='crew' was said, and free has no roles"):
+        plan_of(settings({"role": "crew"}), SERVER, lambda _, **__: free)
 
 
 def test_a_refusal_keeps_the_next_step_that_it_names_and_a_mark_is_none_of_the_commands():

@@ -295,6 +295,22 @@ def test_a_tick_limit_is_sent_where_the_game_has_one_and_somebody_asked():
     assert lines == ["free has no setting maxTicks: the tick limit is not sent, and bounds the waiting only"]
 
 
+def test_a_role_that_stands_for_all_cases_has_no_effect_in_a_game_without_it_and_is_told():
+    for options, environment, ini, place in (
+        ({"role": "crew"}, {}, {}, "--eval-role"),
+        ({}, {"EVALHARNESS_ROLE": "crew"}, {}, "EVALHARNESS_ROLE"),
+        ({}, {}, {"role": "crew"}, "ini key evalharness_role"),
+    ):
+        settings = resolve({**NAMES, **options}.get, environment, ini.get)
+        plan, lines = plan_of(
+            NODEID, {"league": "league_2"}, settings, "embedded:2026", lambda *_, **__: FLAGS
+        )
+        assert plan.tested_seat == 0
+        assert lines == [f"flags has no roles: {place} is crew, which has no effect there"]
+    plan, lines = of_game(DEALT, options={"role": "natural"})
+    assert (plan.natural_roles, lines) == (True, [])
+
+
 def test_the_ranking_reaches_as_far_as_there_are_seats():
     assert of_game(FREE)[0].seats_from_ranking == 15
     with pytest.raises(UsageError, match="leaves 8 seats empty"):
