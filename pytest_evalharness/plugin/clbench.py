@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_evalharness.errors import UsageError
-from pytest_evalharness.plugin.clbench_marks import run_plan_of
+from pytest_evalharness.plugin.clbench_marks import as_told
 from pytest_evalharness.plugin.collection import only_looks
 from pytest_evalharness.plugin.fixtures import without_mark
 from pytest_evalharness.plugin.marks import CLBENCH, CLBENCH_AB, KEYWORDS
@@ -156,7 +156,7 @@ def _names(metafunc: pytest.Metafunc, mark: pytest.Mark, fixture: str) -> list[A
         return [_nothing("mark is wrong")]
     config = metafunc.config
     try:
-        plan, _ = run_plan_of(metafunc.definition.nodeid, mark.kwargs, settings_of(config))
+        plan, _ = as_told(metafunc.definition.nodeid, mark.kwargs, settings_of(config))
     except UsageError:
         return [_nothing("mark is wrong")]
     named: list[str] | list[PassName] = (

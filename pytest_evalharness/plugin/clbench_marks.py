@@ -55,13 +55,7 @@ def run_plan_of(nodeid: str, words: Mapping[str, Any], settings: Settings) -> tu
     Raises:
         UsageError: a value is wrong, or what is to be run, or where, is not named.
     """
-    from pytest_evalharness.clbench.case_plan import run_plan
-
-    told, overridden = _with_settings(nodeid, words, settings)
-    try:
-        plan = run_plan(told)
-    except ValueError as problem:
-        raise wrong(nodeid, str(problem)) from None
+    plan, overridden = as_told(nodeid, words, settings)
     for word in ("checkout", "system") if plan.makes else ():
         if getattr(plan, word) is None:
             raise wrong(
@@ -70,6 +64,21 @@ def run_plan_of(nodeid: str, words: Mapping[str, Any], settings: Settings) -> tu
                 next_step=f"add {BY_KEY[_SETTINGS[word]].option}={BY_KEY[_SETTINGS[word]].metavar} to the command",
             )
     return plan, overridden
+
+
+def as_told(nodeid: str, words: Mapping[str, Any], settings: Settings) -> tuple[RunPlan, list[str]]:
+    """The same, before it is known that what it takes to run is named: which cases there are does not depend on that.
+
+    Raises:
+        UsageError: a value is wrong.
+    """
+    from pytest_evalharness.clbench.case_plan import run_plan
+
+    told, overridden = _with_settings(nodeid, words, settings)
+    try:
+        return run_plan(told), overridden
+    except ValueError as problem:
+        raise wrong(nodeid, str(problem)) from None
 
 
 def compare_plan_of(

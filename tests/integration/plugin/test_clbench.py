@@ -285,6 +285,16 @@ def test_a_run_is_a_case_for_each_pass_and_each_invariant(folder):
     assert wrong["poker/baseline"] == wrong["poker/rollout 0"] == "failed"
 
 
+def test_cases_are_listed_before_anybody_says_where_to_run(folder):
+    folder.cases(PARTS.replace('run="runs/mine"{more}', 'plan="seed", tasks=["db", "sales"]'))
+    result = folder.run("--collect-only", "-q")
+    assert result.ret == 0
+    listed = [line.partition("[")[2][:-1] for line in result.outlines if "test_pass[" in line]
+    assert listed == ["db/baseline", "db/rollout 0", "sales/baseline", "sales/rollout 0"]
+    assert "test_invariant[coverage]" not in result.stdout.str()  # of a choice of tasks it says nothing
+    assert folder.run().ret == 4
+
+
 def test_a_disclosed_loss_is_expected_and_told_with_its_reason(folder):
     folder.publish("mine", 0.4, rollouts=2, poisoned=("code/rollout 1",))
     losses = '{"code/rollout 1": "the provider was down", "no null rollout": "see code", "prices": "see code", "schedule": "a short one"}'

@@ -131,6 +131,17 @@ def test_positions_are_compared_by_sums(made):
     assert (bsm.pairing, bsm.higher, bsm.lower) == (Pairing.SUMS, None, None)
 
 
+def test_swapping_the_arms_turns_everything_around(made):
+    new, old = made("new", 0.6), made("old", 0.4, rollouts=4)
+    ours, theirs = (compare(BETTER, *pair, reference=old) for pair in ((new, old), (old, new)))
+    assert theirs.found.difference == pytest.approx(-ours.found.difference)
+    assert (theirs.found.low, theirs.found.high) == pytest.approx((-ours.found.high, -ours.found.low))
+    assert (ours.verdict, theirs.verdict) == (Verdict.BETTER, Verdict.WORSE)
+    assert [(one.lower, one.higher) for one in theirs.tasks] == [
+        (one.higher, one.lower) for one in ours.tasks
+    ]
+
+
 @pytest.mark.parametrize(
     ("declared", "level", "verdict", "decision"),
     [
