@@ -131,16 +131,16 @@ def _followable(target: str) -> bool:
 
 def misplaced(episodes: Mapping[str, Any]) -> list[Misplaced]:
     """Every wrong seat of both arms, each kind once, in the order of arms and seats."""
-    counted: dict[tuple[str, int, str], int] = {}
+    numbers: dict[tuple[str, int, str], int] = {}
     for side in SIDES:
         for row in episodes.get(side, {}).get("rows", ()):
             for position, name in row["wrong"].items():
                 key = side, int(position), printable(name, NAME)
-                counted[key] = counted.get(key, 0) + 1
+                numbers[key] = numbers.get(key, 0) + 1
     return [
         _misplaced(episodes[side], side, position, name, times)
         for (side, position, name), times in sorted(
-            counted.items(), key=lambda item: (SIDES.index(item[0][0]), *item[0][1:])
+            numbers.items(), key=lambda item: (SIDES.index(item[0][0]), *item[0][1:])
         )[:_MOST_MISPLACED]
     ]
 
