@@ -115,7 +115,7 @@ def salvaged(run: PublishedRun) -> Check:
     ]
     return judged(
         "salvage",
-        "every rollout of a task: those that ended before a crash are no random sample of all",
+        "every pass of a task: rollouts that ended before a crash are no random sample of all",
         [_partial(task, told) for task, told in made.items() if told.partial],
         f"put together from whole passes: {', '.join(whole)}" if whole else "as the benchmark wrote them",
         "evalharness clbench run --missing-only runs these tasks again, each as a whole",
@@ -130,6 +130,8 @@ def _partial(task: str, told: Salvaged) -> str:
         for one in told.written_off or ()
     ]
     what = f"{short(task)}: partial, {len(told.rollouts_complete or ())}{of} rollouts"
+    if not told.lacks_rollouts:
+        return f"{what}, no whole baseline"
     return f"{what}; written off: {', '.join(lost)}" if lost else what
 
 

@@ -116,7 +116,7 @@ def _left_out(score: RunScore) -> Iterator[str]:
         short = BY_TASK[task.task].short
         for one in task.excluded:
             yield f"  excluded: {short}, rollout {one.run_index}: {one.why}"
-        if (told := task.salvaged) is not None and told.partial:
+        if (told := task.salvaged) is not None and told.lacks_rollouts:
             of = "" if told.rollouts_expected is None else f" of {told.rollouts_expected}"
             yield f"  partial: {short} has {len(task.rollouts)}{of} rollouts, those that ended before a crash: no random sample of all"
         if task.baseline is None:

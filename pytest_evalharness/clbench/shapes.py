@@ -186,7 +186,7 @@ class Salvaged(msgspec.Struct, gc=False, frozen=True):
     """What an artifact says that was put together after a crash, by `evalharness clbench salvage`.
 
     Attributes:
-        state: `partial` where rollouts are missing.
+        state: `partial` where passes are missing.
         groups: run groups that its passes are of: several where the campaign was started several times.
         rollouts_expected: how many there were to be.
         rollouts_complete: seeds of those that it has.
@@ -201,8 +201,14 @@ class Salvaged(msgspec.Struct, gc=False, frozen=True):
 
     @property
     def partial(self) -> bool:
-        """Whether rollouts are missing."""
+        """Whether passes are missing."""
         return self.state == "partial"
+
+    @property
+    def lacks_rollouts(self) -> bool:
+        """Whether rollouts are missing, not only the baseline."""
+        told = self.rollouts_expected
+        return self.partial and (told is None or len(self.rollouts_complete or ()) < told)
 
 
 class ViewerArtifact(msgspec.Struct, gc=False):

@@ -11,7 +11,8 @@ from typing import Any
 from pytest_evalharness.base.clock import iso
 from pytest_evalharness.clbench.artifact import decoded, unpacked
 from pytest_evalharness.clbench.campaign.ended_folder import MANIFEST, EndedFolder
-from pytest_evalharness.clbench.campaign.rebuilding import MARK, PARTIAL, Setting, headline, summary
+from pytest_evalharness.clbench.campaign.outcome_sums import headline
+from pytest_evalharness.clbench.campaign.rebuilding import MARK, PARTIAL, Setting, summary
 from pytest_evalharness.clbench.campaign.salvage_plan import SET_ASIDE, Head, Source, TaskLeft, TaskState
 
 OK, FAILED, RUNNING, PENDING = "ok", "failed", "running", "pending"

@@ -61,6 +61,8 @@ class Ending(msgspec.Struct, gc=False):
     """What a pass earned."""
 
     score: float | None = None
+    metrics: dict[str, Any] | None = None
+    eval_metrics: dict[str, Any] | None = None
     instance_outcomes: list[dict[str, Any]] | None = None
 
 

@@ -98,10 +98,10 @@ def _to_run(found: Salvage) -> Iterator[str]:
     for left in found.to_run:
         needed = left.rerun
         lost = ""
-        if needed is not None and needed.lost and left.complete:
-            lost = f"; only {_indices(needed)} would be needed"
+        if needed is not None and left.complete:
+            lost = f"; only {_indices(needed) if needed.lost else 'its baseline'} would be needed"
         yield f"    {_short(left.task)}: {needed.words if needed else 'all of it'}{lost}"
-    if any(one.state is TaskState.PARTIAL for one in found.to_run):
+    if any(one.complete and one.rerun is not None and one.rerun.lost for one in found.to_run):
         yield "  or score what is there: rollouts that ended first are no random sample of all, and the artifact says so"
 
 

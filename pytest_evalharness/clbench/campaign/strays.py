@@ -59,7 +59,9 @@ def strays(folder: EndedFolder, *, tokens: frozenset[str] = frozenset(), proc: P
         elif one.tokens:
             found.append(Stray(pid, "carries the token of one of its starts"))
         elif there and _is_stray_worker(one, table, groups):
-            found.append(Stray(pid, "is a pool worker in this checkout, and no living task is its owner"))
+            found.append(
+                Stray(pid, "is a pool worker in this checkout, of this campaign or of a task that has died")
+            )
     return found
 
 
