@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +143,8 @@ class _Viewer:
         supervised = self._supervision()
         snapshot = self._reader.read()
         told = supervised or self._processes.look(snapshot)
+        if snapshot.running and told.broken_off:  # nobody is left who could write that down
+            snapshot = replace(snapshot, status=told.state)
         limits = Limits(budget=self._budget or told.budget)
         self._watched = watch(snapshot, self._watched, limits, paused=told.paused)
         embedded = Family.EMBEDDED in families(one.task for one in snapshot.tasks)

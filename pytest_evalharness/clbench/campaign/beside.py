@@ -20,11 +20,14 @@ from pytest_evalharness.clbench.campaign.strays import strays
 from pytest_evalharness.clbench.domains import Family, families
 from pytest_evalharness.errors import EvalHarnessError
 from pytest_evalharness.ledger.journal import Ledger
+from pytest_evalharness.ledger.states import CampaignState
 
 _EVERY = 30.0
 """Seconds between two looks at engines' folders, of which there are hundreds, and at the machine's processes."""
 _FRESH = 120.0
 """Seconds within which something that was written says that somebody writes, on this machine or another."""
+
+_BROKEN_OFF = frozenset({CampaignState.LOST, CampaignState.INTERRUPTED})
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Supervision:
         budget: dollars that an engine may spend on a rollout; None where that is not told.
         environment: the variables that it was started with; secrets are digests.
         created_at: when it was written down, in seconds since 1970.
+        state: where the ledger says that it stands; empty of a campaign that no ledger knows.
     """
 
     words: str = ""
@@ -50,6 +54,12 @@ class Supervision:
     budget: float | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     created_at: float = 0.0
+    state: str = ""
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether it is over, and nobody saw it come to its end."""
+        return self.over and self.state in _BROKEN_OFF
 
 
 def supervision(ledger: Ledger, name: str) -> Supervision | None:
@@ -74,6 +84,7 @@ def supervision(ledger: Ledger, name: str) -> Supervision | None:
         _budget(environment.get(BUDGET)),
         environment,
         record.created_at,
+        str(record.state),
     )
 
 

@@ -8,7 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_evalharness.base.clock import Clock
@@ -266,7 +266,7 @@ class _Run:
                     money=money,
                 )
                 ending = supervisor.watch()
-                self._say(summary(Standing(alarms.look(), alarms.alarms)))
+                self._say(_told_last(alarms, ending))
             except BaseException:
                 end(lambda: mark.find().values(), self._clock, self._rhythm.graces)
                 raise
@@ -383,6 +383,14 @@ class _Run:
             signalled=signalled,
             log=self._log(start),
         )
+
+
+def _told_last(alarms: AlarmWatch, ending: Ending) -> str:
+    """How far it came; a manifest that nobody could write any more still says that it runs."""
+    snapshot = alarms.look()
+    if snapshot.running:
+        snapshot = replace(snapshot, status=str(_state(ending, troubled=False)))
+    return summary(Standing(snapshot, alarms.alarms))
 
 
 def _state(ending: Ending, *, troubled: bool) -> CampaignState:

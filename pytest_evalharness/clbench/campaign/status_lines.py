@@ -70,7 +70,13 @@ class Standing:
         lost = any(one.state in {PassState.SHORT, PassState.INTERRUPTED} for one in self.snapshot.passes())
         failed = any(one.status == "failed" for one in self.snapshot.tasks)
         told = self.supervision
-        wrong = told.orphaned or told.paused or told.ended or any(one.lost for one in self.losses.values())
+        wrong = (
+            told.orphaned
+            or told.broken_off
+            or told.paused
+            or told.ended
+            or any(one.lost for one in self.losses.values())
+        )
         return bool(self.alarms or wrong or self.short_of_money or self.snapshot.problems or lost or failed)
 
 

@@ -83,6 +83,21 @@ def test_an_interrupted_campaign_says_in_its_first_line_how_it_goes_on(lab, agai
     assert len(lab.starts()) == 1
 
 
+def test_a_campaign_whose_run_all_was_killed_does_not_run_whatever_its_manifest_says(lab, until, capsys):
+    lab.set(pace=0.2)
+    going = lab.begin()
+    until(lab.playing)
+    lab.kill(lab.starts()[0].pid)
+    assert going.join().state is CampaignState.LOST
+    assert "mine: lost, " in lab.said[-1]
+    assert " left" not in lab.said[-1]
+    assert main(["clbench", "status", "mine", "--home", str(lab.home)]) == 1
+    told = capsys.readouterr().out
+    assert told.startswith("mine: lost, ")
+    assert " left\n" not in told.splitlines()[0]
+    assert "cut off" in told
+
+
 @pytest.mark.slow
 def test_what_is_in_doubt_at_the_end_is_no_success_and_none_when_it_is_read_again(lab, again):
     """A pass that was paid and earned nothing is told, and stays."""
