@@ -257,7 +257,7 @@ def can_mount():
 
 
 @pytest.mark.skipif(not can_mount(), reason="needs the right to mount a small disk")
-@pytest.mark.parametrize("left", [0, 12])
+@pytest.mark.parametrize("left", [0, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_disk_that_is_full_leaves_the_earlier_state(submitted, tmp_path, left):
     """The campaign is on a small disk with so many KiB left; what is there before and after is compared on it."""
     disk = tmp_path / "disk"

@@ -106,6 +106,7 @@ def test_a_system_that_is_none_is_told_with_the_log(smoke, miniature, capsys):
     assert schedules(miniature) == ["default.json"]
 
 
+@pytest.mark.slow
 def test_an_instance_that_never_ends_is_ended(miniature, tmp_path, monkeypatch):
     monkeypatch.setenv("CLBENCH_MINIATURE_FAULTS", f"livelock={TASK}")
     checkout = open_checkout(str(miniature.root), tmp_path / "home")
@@ -145,7 +146,7 @@ def benchmarks(miniature):
             any(str(miniature.root) in word for word in one.argv)]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_signal_ends_all_of_it(smoke, miniature, number):
     process = began(smoke("--system", "plain"), miniature)
     process.send_signal(number)

@@ -9,12 +9,14 @@ import shutil
 import pytest
 
 from pytest_evalharness.base.clock import SystemClock
+from pytest_evalharness.clbench import trust
 from pytest_evalharness.clbench.campaign import exchange as exchanging
 from pytest_evalharness.clbench.campaign.rerun import Price
 from pytest_evalharness.clbench.campaign.salvage import salvage
 from pytest_evalharness.clbench.campaign.salvage_plan import Source, TaskState
 from pytest_evalharness.clbench.domains import CODEBASE, DATABASE, SALES
 from pytest_evalharness.clbench.run_folder import read_run
+from pytest_evalharness.cli import main
 from pytest_evalharness.errors import NothingToSalvage, NotSalvaged, StillRunning
 
 FIRST = "2026-07-20T08-00-00.000001Z_run-all"
@@ -76,6 +78,47 @@ def test_a_task_whose_passes_all_ended_is_put_together_as_the_benchmark_would_ha
     assert line["headline"]["total_cost_usd"] == pytest.approx(1.0)
     assert laid.line(SALES)["status"] == "pending"
     assert laid.stored()["status"] == "completed_with_failures"
+
+
+def test_its_sums_are_those_that_the_benchmark_makes(laid):
+    live = laid.live(DATABASE)
+    for index in range(3):
+        told = laid.trace(DATABASE, FIRST, index)
+        for at, one in enumerate(told["result"]["instance_outcomes"]):
+            one |= {"raw_metric_name": "regret", "raw_metric_value": float(at + index), "cost_usd": 0.5}
+        told["result"] |= {
+            "metrics": {"accuracy": 0.5 * index, "note": "words", "mixed": "words" if index else 1.0},
+            "eval_metrics": {
+                "optimal_performance": 4.0,
+                "actual_performance": index,
+                "loss_curve": [1.0, index],
+            },
+        }
+        (live / f"run_{index + 1}.json").write_text(json.dumps(told))
+    salvaged(laid)
+    head = laid.published(DATABASE)["summary"]
+    told = head["aggregate"]
+    assert told["metrics"] == {"accuracy": {"mean": 0.5, "std": 0.5, "min": 0.0, "max": 1.0}}
+    assert told["eval_metrics"]["cumulative_loss"] == {"mean": 2.0, "std": 1.0, "min": 1.0, "max": 3.0}
+    assert (told["raw_metric_name"], told["mean_raw_metric_by_index"]) == ("regret", [1.0, 2.0, 3.0, 4.0])
+    assert told["mean_cost_increase_by_index"] == [0.25] * 4
+    first = head["runs"][0]
+    assert first["aggregate"]["total_cost_increase"] == 1.0
+    assert first["aggregate"]["gain_coverage_ratio"] == 1.0
+    assert first["instance_outcomes"][1]["baseline_cost"] == 0.25
+    assert [one["run_index"] for one in head["runs"]] == [0, 1, 2]
+
+
+def test_where_only_the_baseline_is_missing_no_rollout_is_doubted(laid, capsys):
+    laid.live(SALES, baseline=1)
+    left = by_task(salvaged(laid))[SALES]
+    assert (left.state, left.complete, left.rerun.lost) == (TaskState.PARTIAL, (0, 1, 2), ())
+    assert main(["clbench", "salvage", str(laid.folder)]) == 1
+    told = capsys.readouterr().out
+    assert "only its baseline would be needed" in told
+    assert "random sample" not in told
+    check = {one.name: one for one in trust.checks(read_run(laid.folder))}["salvage"]
+    assert check.seen == "sales: partial, 3 of 3 rollouts, no whole baseline"
 
 
 def test_interrupted_rollouts_are_written_off_by_name_and_completed_ones_kept(laid):
