@@ -45,6 +45,7 @@ from pytest_evalharness.ledger.states import CampaignState
 
 _REFUSED = 2
 """The benchmark's exit code for arguments that it does not take, and for a resume that it does not."""
+_REAP_SECONDS = 5.0
 _TAIL_BYTES = 4_000
 _TAIL_LINES = 6
 _EXITS = {CampaignState.FINISHED: 0, CampaignState.INTERRUPTED: 2}
@@ -119,7 +120,8 @@ def run_campaign(
         before = lease.record
         bury(ledger, lease, clock=clock, say=say, graces=rhythm.graces)
         require_asked(campaign, before, missing_only=missing_only)
-        notices = _same(campaign, lease, before, accept)
+        _accept(campaign, lease, before, accept)
+        notices = _accepted(campaign.name, ledger)
         resumed = missing_only and begun(campaign)
         if resumed:
             tokens = [one.token for one in ledger.campaigns.starts(campaign.name)]
@@ -177,20 +179,21 @@ def _told(campaign: Campaign) -> dict[str, object]:
     }
 
 
-def _same(
+def _accept(
     campaign: Campaign, lease: CampaignLease, before: CampaignRecord, accept: Collection[str]
-) -> list[str]:
-    """Refuse a campaign that changed; returns what was accepted, now and ever before."""
-    if before.state is CampaignState.PLANNED or not begun(
-        campaign
-    ):  # nothing of it exists that could be mixed
-        if before.identity != campaign.identity():
-            lease.accept(_told(campaign), campaign.identity(), [])
-        return []
-    changed = require_same(campaign, before.identity, accept)
-    if changed:
+) -> None:
+    """Refuse a campaign that changed, unless that was accepted or nothing of it exists that could be mixed."""
+    fresh = before.state is CampaignState.PLANNED or not begun(campaign)
+    changed = [] if fresh else require_same(campaign, before.identity, accept)
+    if before.identity != campaign.identity():
         lease.accept(_told(campaign), campaign.identity(), changed)
-    return [f"it went on although it had changed: {one}" for one in changed]
+
+
+def _accepted(name: str, ledger: Ledger) -> list[str]:
+    """In what it was ever let go on although it had changed."""
+    events = (one for one in ledger.campaigns.events(name) if one.kind == "accepted")
+    told = (str(one) for event in events for one in event.told["differences"])
+    return [f"it went on although it had changed: {one}" for one in dict.fromkeys(told)]
 
 
 def _limits(campaign: Campaign) -> Limits:
@@ -269,6 +272,8 @@ class _Run:
                 self._say(_told_last(alarms, ending))
             except BaseException:
                 end(lambda: mark.find().values(), self._clock, self._rhythm.graces)
+                with suppress(subprocess.TimeoutExpired):
+                    program.wait(_REAP_SECONDS)
                 raise
             return self._outcome(
                 start,

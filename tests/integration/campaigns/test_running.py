@@ -87,6 +87,7 @@ def test_an_end_leaves_nothing_alive_and_what_is_missing_is_run_later(lab, until
     assert len(outcome.notices) == 1
     assert "it went on although it had changed" in outcome.notices[0]
     assert len(lab.events("accepted")[0].told["differences"]) == 1
+    assert lab.run(missing_only=True).notices == outcome.notices, "it is told for ever"
     assert lab.scores() == whole(BANDS)
 
 
