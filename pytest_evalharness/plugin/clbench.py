@@ -170,6 +170,8 @@ def _family(config: pytest.Config, plan: RunPlan) -> Any:
     from pytest_evalharness.settings import EMBEDDED
 
     folder = None if plan.run is None else (config.rootpath / plan.run).expanduser()
+    if folder is not None and not folder.is_dir():
+        folder = None  # a campaign's name, or a run's in the checkout
     return family_of(
         plan, folder, embedded=(plan.checkout or settings_of(config)["clbench_checkout"]) == EMBEDDED
     )

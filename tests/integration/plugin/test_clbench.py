@@ -295,6 +295,13 @@ def test_cases_are_listed_before_anybody_says_where_to_run(folder):
     assert folder.run().ret == 4
 
 
+def test_a_campaign_of_the_miniature_that_is_named_has_its_tasks(folder):
+    folder.cases(PARTS.replace('run="runs/mine"{more}', 'run="mine", rollouts=1'))
+    result = folder.run("--collect-only", "-q", "--eval-clbench-checkout=embedded")
+    listed = [line.partition("[")[2][:-1] for line in result.outlines if "test_pass[" in line]
+    assert {name.partition("/")[0] for name in listed} == {"lookup", "duel", "bands", "shop"}
+
+
 def test_a_disclosed_loss_is_expected_and_told_with_its_reason(folder):
     folder.publish("mine", 0.4, rollouts=2, poisoned=("code/rollout 1",))
     losses = '{"code/rollout 1": "the provider was down", "no null rollout": "see code", "prices": "see code", "schedule": "a short one"}'
