@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 import msgspec
 
 from pytest_evalharness.clbench.artifact import unpacked
+from pytest_evalharness.clbench.campaign.python_json import compact
 
 Writer: TypeAlias = Callable[[BinaryIO], None]
 _LEVEL = 6
@@ -32,7 +33,7 @@ def stored(path: Path) -> Writer:
     """What writes an artifact that is stored somewhere, as plain JSON without blanks."""
 
     def write(file: BinaryIO) -> None:
-        file.write(msgspec.json.format(unpacked(path), indent=-1))
+        file.write(compact(unpacked(path)))
 
     return write
 

@@ -12,6 +12,7 @@ from pytest_evalharness.base.clock import iso
 from pytest_evalharness.clbench.artifact import decoded, unpacked
 from pytest_evalharness.clbench.campaign.ended_folder import MANIFEST, EndedFolder
 from pytest_evalharness.clbench.campaign.outcome_sums import headline
+from pytest_evalharness.clbench.campaign.python_json import standard
 from pytest_evalharness.clbench.campaign.rebuilding import MARK, PARTIAL, Setting, summary
 from pytest_evalharness.clbench.campaign.salvage_plan import SET_ASIDE, Head, Source, TaskLeft, TaskState
 
@@ -65,7 +66,7 @@ def _mend(folder: EndedFolder, entry: dict[str, Any], left: TaskLeft) -> None:
 
 def _summary(folder: EndedFolder, left: TaskLeft) -> dict[str, Any]:
     if left.artifact is not None:
-        return decoded(unpacked(left.artifact), Head).summary or {}
+        return decoded(standard(unpacked(left.artifact)), Head).summary or {}
     return summary(left.task, left.baseline, left.kept, setting(folder, left), status=status_of(left))
 
 

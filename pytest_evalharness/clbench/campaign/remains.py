@@ -19,6 +19,7 @@ import msgspec
 
 from pytest_evalharness.clbench.artifact import Unreadable, decoded, unpacked
 from pytest_evalharness.clbench.campaign.live_shapes import LiveTaskName
+from pytest_evalharness.clbench.campaign.python_json import compact, standard
 from pytest_evalharness.clbench.shapes import Usages
 
 COMPLETED, BLOCKED = "completed", "blocked"
@@ -136,7 +137,7 @@ class PassLeft:
             Unreadable: it cannot be read any more.
         """
         assert self.path is not None
-        return msgspec.json.format(unpacked(self.path), indent=-1)
+        return compact(unpacked(self.path))
 
     def execution(self) -> dict[str, Any]:
         """Everything that it says of how it went.
@@ -145,7 +146,7 @@ class PassLeft:
             Unreadable: it cannot be read any more.
         """
         assert self.path is not None
-        return decoded(unpacked(self.path), _Details).execution or {}
+        return decoded(standard(unpacked(self.path)), _Details).execution or {}
 
 
 def pass_left(results: Path, task: str, group: str, run_index: int | None, expected: int | None) -> PassLeft:
@@ -185,7 +186,7 @@ def _read(path: Path, task: str, group: str, run_index: int | None, expected: in
         return PassLeft(run_index, PassState.UNREADABLE, expected=expected, group=group, path=path, why=why)
 
     try:
-        trace = decoded(unpacked(path), Trace)
+        trace = decoded(standard(unpacked(path)), Trace)
     except Unreadable as problem:
         return unreadable(str(problem))
     if foreign := _foreign(trace, task, group, run_index):
@@ -217,7 +218,7 @@ def _foreign(trace: Trace, task: str, group: str, run_index: int | None) -> str:
 
 
 def _rollout(trace: Trace, found: int, expected: int | None) -> tuple[PassState, str]:
-    if trace.status == BLOCKED and trace.result is not None:
+    if trace.status == BLOCKED:  # also before its first instance, when there is no result either
         return PassState.BLOCKED, "a provider refused to go on"
     if trace.status != COMPLETED:
         return PassState.INTERRUPTED, f"its status is {trace.status}"

@@ -17,6 +17,7 @@ import msgspec
 
 from pytest_evalharness.clbench.artifact import TaskArtifact, Unreadable, artifact_of, decoded, unpacked
 from pytest_evalharness.clbench.campaign.ended_folder import EndedFolder, LiveHead, expected_instances
+from pytest_evalharness.clbench.campaign.python_json import standard
 from pytest_evalharness.clbench.campaign.rebuilding import MARK, PARTIAL
 from pytest_evalharness.clbench.campaign.remains import BLOCKED, COMPLETED, PassLeft, PassState, pass_left
 from pytest_evalharness.clbench.campaign.rerun import Price, Rerun, rerun
@@ -201,7 +202,7 @@ def _readable(task: str, path: Path | None) -> _Held | None:
 
 
 def _read(task: str, path: Path) -> _Held:
-    raw = unpacked(path)
+    raw = standard(unpacked(path))
     return _Held(path, artifact_of(task, raw), decoded(raw, Head))
 
 

@@ -428,6 +428,41 @@ def blocked(laid, task, index, count):
     return told | {"status": "blocked", "result": {"score": 0.0, "instance_outcomes": outcomes}}
 
 
+def test_a_rollout_that_was_refused_before_its_first_instance_has_ended_too(laid):
+    live = laid.live(DATABASE)
+    stub = {
+        "status": "blocked",
+        "phase": "run",
+        "execution": {"run_group_id": FIRST, "run_index": 2},
+        "interactions": [],
+    }
+    (live / "run_3.json").write_text(json.dumps(stub))
+    left = by_task(salvaged(laid))[DATABASE]
+    assert (left.state, left.complete) == (TaskState.GAPS, (0, 1))
+    assert [one["status"] for one in laid.published(DATABASE)["summary"]["runs"]] == [
+        "completed",
+        "completed",
+        "blocked",
+    ]
+
+
+@pytest.mark.parametrize("word", ["NaN", "-Infinity"])
+def test_a_paid_result_with_what_is_no_number_in_it_is_not_paid_again(laid, word):
+    """Python's own writer makes such files, and the benchmark reads them."""
+    live = laid.live(DATABASE)
+    told = json.dumps(laid.trace(DATABASE, FIRST, 0, note='NaN, "NaN" and NaN', ratio=0.12345))
+    (live / "run_1.json").write_text(told.replace("0.12345", word))
+    raw = json.dumps(laid.artifact(SALES)).replace("1.0", word, 1)
+    path = laid.written(SALES)
+    path.write_bytes(gzip.compress(raw.encode()))
+    for _ in range(2):
+        left = by_task(salvaged(laid))
+        assert (left[DATABASE].state, left[SALES].state) == (TaskState.WHOLE, TaskState.WHOLE)
+    assert (laid.folder / "tasks" / f"{SALES}.json.gz").read_bytes() == path.read_bytes()
+    kept = laid.published(DATABASE)["run_traces"][0]["trace"]
+    assert (str(kept["ratio"]), kept["note"]) == (str(float(word)), 'NaN, "NaN" and NaN')
+
+
 def test_a_provider_that_refused_is_a_gap_and_not_paid_again_unasked(laid):
     live = laid.live(DATABASE)
     (live / "run_2.json").write_text(json.dumps(blocked(laid, DATABASE, 1, 2)))
