@@ -388,8 +388,9 @@ def test_a_ledger_that_cannot_be_written_costs_nothing_that_runs(lab, until):
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_under_the_benchmark_costs_one_task_and_no_other(lab, whole):
-    lab.faults(f"full_disk={BANDS}:0:3")
+@pytest.mark.parametrize("fault", ["full_disk", "kill"])
+def test_a_full_disk_or_a_dead_worker_of_one_task_costs_no_other(lab, whole, fault):
+    lab.faults(f"{fault}={BANDS}:0:3")
     campaign = lab.campaign(tasks=(BANDS, DUEL))
     outcome = lab.run(campaign)
     assert (outcome.state, outcome.exit_code) == (CampaignState.INCOMPLETE, 1)
