@@ -163,14 +163,6 @@ class EpisodeFolder:
             if isinstance(row, Mapping):
                 yield row
 
-    def archive_names(self, seat: int) -> tuple[str, ...]:
-        """What is in a seat's archive; untrusted. Errors as `telemetry_lines`."""
-        data = self._artifact(Category.PLAYER_ARTIFACT, seat, archives.LARGEST)
-        if data is None:
-            return ()
-        with archives.opened(data, TELEMETRY) as archive:
-            return archive.names
-
     def _there(self, category: Category, seat: int | None) -> Path | None:
         for one in self.entry.of(Artifact(category, seat)):
             if (

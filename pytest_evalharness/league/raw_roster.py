@@ -55,18 +55,6 @@ def words(draw: Draw) -> str:
     return f"drawn from the top {draw[TOP_N]}" if TOP_N in draw else "drawn at random"
 
 
-def checked_draw(draw: Any) -> Draw:
-    """A draw that the service takes.
-
-    Raises:
-        UsageError: it is something else.
-    """
-    player = _selector(draw)
-    if POLICY_REF in player:
-        raise _wrong(f"a draw is {{'top_n': N}} or {{'random': True}}, not {draw!r}")
-    return player
-
-
 def _entry(entry: Any, seats: int) -> tuple[dict[str, Any], int]:
     if not isinstance(entry, Mapping) or not {"player"} <= set(entry) <= {"player", "slot"}:
         raise _wrong(f"a roster entry is {{'player': {{…}}, 'slot': seat}}, not {entry!r}")

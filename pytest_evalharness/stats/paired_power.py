@@ -16,9 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-PAIRED_RULES = ("score", "exact")
-"""The rules that read pairs as pairs by the number of each differing kind alone."""
-
 
 def pair_rates(p_cand: float, p_base: float, correlation: float) -> tuple[float, float]:
     """The probabilities that only the candidate, and only the baseline, wins a pair.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import NAMESPACE_URL, uuid5
 
 from pytest_evalharness.base.files import canonical_json
 
@@ -31,12 +31,3 @@ class Ids:
 def is_bare(text: str) -> bool:
     """Whether a text is a UUID without a prefix."""
     return _BARE.fullmatch(text.lower()) is not None
-
-
-def same_uuid(text: str) -> str:
-    """One spelling of a UUID.
-
-    Raises:
-        ValueError: it is none.
-    """
-    return str(UUID(text))

@@ -26,9 +26,7 @@ DivisionIdQuery = Annotated[str | None, Query(pattern=prefixed("div"))]
 PlayerIdQuery = Annotated[str | None, Query(pattern=prefixed("ply"))]
 BareIdQuery = Annotated[str | None, Query(pattern=f"^{HEX}$")]
 Cursor = Annotated[str | None, Query(max_length=2000)]
-Limit50 = Annotated[int, Query(ge=1, le=1000)]
 Limit200 = Annotated[int, Query(ge=1, le=200)]
-Limit100 = Annotated[int, Query(ge=1, le=100)]
 
 
 SelectedIds = Annotated[

@@ -58,11 +58,12 @@ def serve(options: Options) -> None:
     """Serve until told to stop.
 
     Raises:
-        CannotServeError: the home is in use or belongs to another seed; the port or the descriptor is no good.
+        CannotServeError: the home is in use or belongs to another seed; the token, port or descriptor is no good.
         FaultSpecError: a fault is wrong.
         OSError: the home cannot be written to.
     """
     faults = Faults(options.faults)
+    _check_token(options.token)
     options.home.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_locked(options.home))
@@ -177,12 +178,15 @@ def _begin(options: Options, store: Store, workers: Workers, clock: Clock) -> Ca
     return finish
 
 
+def _check_token(token: str | None) -> None:
+    if token is not None and (len(token) < _SHORTEST_TOKEN or not token.isprintable() or " " in token):
+        raise CannotServeError("--token must be at least four printable characters without spaces")
+
+
 def _token(options: Options) -> str:
     """The home's token: made once, or the one that was given."""
     path = options.home / "token"
     if options.token is not None:
-        if len(options.token) < _SHORTEST_TOKEN or not options.token.isprintable() or " " in options.token:
-            raise CannotServeError("--token must be at least four printable characters without spaces")
         write_atomic(path, options.token, mode=0o600)
         return options.token
     if path.exists():
