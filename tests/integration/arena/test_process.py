@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,6 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from pytest_evalharness.arena.__main__ import main
 
 
 def _children(pid: int) -> list[int]:
@@ -32,22 +35,14 @@ def _outcome(done):
     return [(each["id"], each["seed"], each["scores"], each["participants"]) for each in done["episodes"]]
 
 
-def test_a_second_server_on_a_home_is_refused(start, arena_command):
+def test_a_second_server_on_a_home_is_refused(start, capsys):
     arena = start()
 
-    second = subprocess.run(
-        arena_command(arena.home),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
+    assert main(["--home", str(arena.home)]) == 1
 
-    assert second.returncode == 1
-    assert "another arena is running" in second.stderr
-    assert "Traceback" not in second.stderr
-    assert second.stdout == ""
+    told = capsys.readouterr()
+    assert "another arena is running" in told.err
+    assert told.out == ""
     assert arena.get("/whoami")
 
 
@@ -63,28 +58,23 @@ def test_a_second_server_on_a_home_is_refused(start, arena_command):
         (["--unknown"], 4, "unrecognized"),
     ],
 )
-def test_usage_errors_are_one_clear_message(tmp_path, arena_command, options, code, words):
-    done = subprocess.run(
-        arena_command(tmp_path / "home", *options),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
+def test_usage_errors_are_one_clear_message(tmp_path, capsys, options, code, words):
+    try:
+        ended = main(["--home", str(tmp_path / "home"), *options])
+    except SystemExit as exit_:
+        ended = exit_.code
 
-    assert done.returncode == code
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
+    told = capsys.readouterr()
+    assert ended == code
+    assert words in told.err
+    assert told.out == ""
 
 
-def test_the_seed_of_a_home_stays(start, arena_command):
-    first = start("--seed", "7", fresh=True)
-    assert first.ready["seed"] == 7
-    first.stop()
+def test_the_seed_of_a_home_stays(founded, tmp_path, arena_command):
+    home = shutil.copytree(founded, tmp_path / "home")
 
     done = subprocess.run(
-        arena_command(first.home, "--seed", "8"),
+        arena_command(home, "--seed", "8"),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -93,7 +83,8 @@ def test_the_seed_of_a_home_stays(start, arena_command):
     )
 
     assert done.returncode == 1
-    assert "founded with --seed 7" in done.stderr
+    assert "founded with --seed 2026" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_the_end_of_standard_input_leaves_nothing_behind(start, wait_until):
