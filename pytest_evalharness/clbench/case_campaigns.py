@@ -175,9 +175,11 @@ def _allowed(campaign: Campaign, how: Making) -> Campaign:
         NotReady: something does; nothing was started.
     """
     from pytest_evalharness.clbench.campaign.preflight import Surroundings, preflight
+    from pytest_evalharness.clbench.campaign.resuming import begun, still_to_run
     from pytest_evalharness.clbench.checking import State
 
-    found = preflight(campaign, Surroundings.here(how.home, how.clock))
+    left = still_to_run(campaign, how.clock) if begun(campaign) else None
+    found = preflight(campaign, Surroundings.here(how.home, how.clock, left=left))
     # Whether the name is free is the ledger's to say: its own campaigns are gone on with.
     found = replace(found, checks=tuple(one for one in found.checks if one.name != _NAME_CHECK))
     found.require()

@@ -46,10 +46,11 @@ def told_again(
     Raises:
         UsageError: it was begun and did not finish, and nobody asked to go on with it.
         CampaignBusy: another process supervises it.
-        CampaignChanged: one of that name is finished, and is another campaign.
+        CampaignChanged: it would go on as something else, or one of that name is finished and is another campaign.
         SurvivorsRemain: processes of it cannot be ended.
     """
-    from pytest_evalharness.clbench.campaign.resuming import begun, require_asked
+    from pytest_evalharness.base.text import printable
+    from pytest_evalharness.clbench.campaign.resuming import begun, require_asked, require_same, still_to_run
     from pytest_evalharness.clbench.campaign.running import busy
     from pytest_evalharness.clbench.campaign.survivors import settle
     from pytest_evalharness.ledger.states import CampaignState
@@ -64,14 +65,19 @@ def told_again(
             require_asked(campaign, record, missing_only=parsed.missing_only)
             return None
         age = _age(ledger, record, clock)
-        if record.state is CampaignState.FINISHED and not (parsed.missing_only and _misses(campaign, clock)):
+        # A task's results may have been set aside, or moved away, since it ended.
+        misses = parsed.missing_only and still_to_run(campaign, clock) != ()
+        if record.state is CampaignState.FINISHED and not misses:
             return _read_again(campaign, ledger, record, age, clock)
         if parsed.missing_only:
+            require_asked(campaign, record, missing_only=True)
+            require_same(_with_images_of(record, campaign), record.identity, parsed.accept)
             return None
         raise UsageError(
-            f"campaign {campaign.name} is {record.state}, {age}: the same command with --missing-only goes on with it",
+            f"campaign {printable(campaign.name)} is {record.state}, {age}: the same command with --missing-only goes on with it, "
+            "and pays what is missing only",
             not_done="nothing was started and nothing was paid",
-            next_step=f"{again(parsed)}, which pays what is missing only; --name ANOTHER begins another",
+            next_step=again(parsed),
         )
 
 
@@ -82,17 +88,9 @@ def _age(ledger: Ledger, record: CampaignRecord, clock: Clock) -> str:
     return f"{span(clock.now() - (ends[-1] if ends else record.created_at))} ago"
 
 
-def _misses(campaign: Campaign, clock: Clock) -> bool:
-    """Whether `--missing-only` has anything to do: a task's results may have been set aside, or moved away, since it ended."""
-    from pytest_evalharness.clbench.campaign.salvage import salvage
-    from pytest_evalharness.errors import EvalHarnessError
-
-    try:
-        return not salvage(
-            campaign.run_folder, clock=clock, alive=lambda _: (), root=campaign.checkout.root, dry_run=True
-        ).complete
-    except EvalHarnessError:
-        return True  # whoever goes on with it says why that cannot be
+def _with_images_of(record: CampaignRecord, campaign: Campaign) -> Campaign:
+    """The campaign with the images that it began with: which there are today, a preflight tells later."""
+    return replace(campaign, images=record.identity.get("images") or {})
 
 
 def _read_again(campaign: Campaign, ledger: Ledger, record: CampaignRecord, age: str, clock: Clock) -> int:
@@ -107,8 +105,8 @@ def _read_again(campaign: Campaign, ledger: Ledger, record: CampaignRecord, age:
     from pytest_evalharness.cli.clbench_status import standing_of
 
     # Nothing is started, so it may be read in other surroundings than it ran in; what it was cannot be another.
-    same = replace(campaign, images=record.identity.get("images") or {})
-    changed = require_same(same, record.identity, ("environment", "revision", "image"))
+    accept = ("environment", "revision", "image")
+    changed = require_same(_with_images_of(record, campaign), record.identity, accept)
     print(f"{printable(campaign.name)}: finished {age}; it is read again, and nothing was started")
     for one in changed:
         print(f"  notice:   changed since: {printable(one, 600)}")

@@ -158,6 +158,7 @@ def _required(campaign: Campaign, parsed: argparse.Namespace, home: Path, clock:
     """
     from pytest_evalharness.clbench.campaign.preflight import Surroundings, preflight
     from pytest_evalharness.clbench.campaign.preflight_keys import OPENROUTER
+    from pytest_evalharness.clbench.campaign.resuming import begun, still_to_run
     from pytest_evalharness.clbench.run_folder import read_run
 
     around = Surroundings.here(
@@ -165,6 +166,7 @@ def _required(campaign: Campaign, parsed: argparse.Namespace, home: Path, clock:
         clock,
         key_url=parsed.key_url or OPENROUTER,
         like=read_run(parsed.like) if parsed.like else None,
+        left=still_to_run(campaign, clock) if parsed.missing_only and begun(campaign) else None,
     )
     found = preflight(campaign, around)
     # Whether the name is free is the ledger's to say: its own campaigns are gone on with.

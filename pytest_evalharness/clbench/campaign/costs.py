@@ -171,6 +171,8 @@ def cost_check(estimate: Estimate | str) -> Check:
     how = "--like RUNDIR names a finished run of the same system and parameters"
     if isinstance(estimate, str):
         return Check(name, State.UNKNOWN, estimate, needed, how)
+    if not estimate.tasks:
+        return Check(name, State.OK, "$0.00: nothing is left to be run", needed)
     told = ", ".join(
         f"{task} {estimate.rollouts} x ${one.rollout:,.2f} + ${one.baseline:,.2f}"
         for task, one in estimate.tasks.items()
@@ -197,6 +199,8 @@ def budget_check(campaign: Campaign, estimate: Estimate | str) -> Check:
     seen = f"{BUDGET} is {cap:g}" if told is not None else f"{BUDGET} is not set: {cap:g}"
     if isinstance(estimate, str):
         return Check(name, State.UNKNOWN, f"{seen}; {estimate}", needed, "--like RUNDIR")
+    if not estimate.tasks:
+        return Check(name, State.OK, f"{seen}; nothing is left to be run", needed)
     over = {task: one.rollout for task, one in estimate.tasks.items() if one.rollout * SAFETY > cap}
     if not over:
         dearest = max(estimate.tasks, key=lambda task: estimate.tasks[task].rollout)

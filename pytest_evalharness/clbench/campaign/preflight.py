@@ -92,6 +92,7 @@ class Surroundings:
         inherited: variables of this process.
         key_url: the provider's API for keys.
         like: a finished run of the same configuration, for what things cost.
+        left: tasks that are still to be run, of a campaign that is gone on with: the others are paid. None of a new one.
         on_step: told what is being looked at.
     """
 
@@ -101,6 +102,7 @@ class Surroundings:
     inherited: Mapping[str, str]
     key_url: str = OPENROUTER
     like: PublishedRun | None = None
+    left: tuple[str, ...] | None = None
     on_step: Callable[[str], None] = lambda _: None
 
     @classmethod
@@ -121,7 +123,9 @@ def preflight(campaign: Campaign, around: Surroundings) -> Preflight:
     if engine is not None and engine.revision:
         # What is cloned is as much a part of what is measured as an image.
         campaign = replace(campaign, images={**campaign.images, f"engine at {engine.path}": engine.revision})
-    estimate = estimate_of(campaign, around.like)
+    estimate = estimate_of(
+        campaign if around.left is None else replace(campaign, tasks=around.left), around.like
+    )
     checks = [
         *_checkout_checks(campaign, answers, around, environment),
         cost_check(estimate),

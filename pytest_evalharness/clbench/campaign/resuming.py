@@ -13,10 +13,10 @@ from pytest_evalharness.clbench.campaign.live import LiveReader
 from pytest_evalharness.clbench.campaign.plan import Campaign, differences
 from pytest_evalharness.clbench.campaign.quarantine import poisoned_passes, put_aside
 from pytest_evalharness.clbench.campaign.recipe import OUROBOROS
-from pytest_evalharness.clbench.campaign.salvage import Salvage, prepare_missing_only
+from pytest_evalharness.clbench.campaign.salvage import Salvage, prepare_missing_only, salvage
 from pytest_evalharness.clbench.campaign.salvage_words import report
 from pytest_evalharness.clbench.campaign.strays import strays
-from pytest_evalharness.errors import CampaignChanged, UsageError
+from pytest_evalharness.errors import CampaignChanged, EvalHarnessError, UsageError
 from pytest_evalharness.ledger.campaigns import CampaignRecord
 from pytest_evalharness.ledger.states import CampaignState
 
@@ -132,6 +132,30 @@ def clear_folders(campaign: Campaign) -> None:
     shutil.rmtree(campaign.run_folder)
 
 
+def still_to_run(campaign: Campaign, clock: Clock) -> tuple[str, ...] | None:
+    """Which tasks `--missing-only` has to run, in the campaign's order; None where nothing tells. Reads only.
+
+    Args:
+        campaign: that is gone on with.
+        clock: tells the time.
+    """
+    try:
+        found = salvage(
+            campaign.run_folder, clock=clock, alive=lambda _: (), root=campaign.checkout.root, dry_run=True
+        )
+    except EvalHarnessError:
+        return None  # whoever goes on with it is told why
+    missing = {one.task for one in found.to_run}
+    snapshot = LiveReader(campaign.checkout.root, campaign.run_folder, clock=clock).read()
+    missing |= {one.live.task for one in poisoned_passes(snapshot, priced=_priced(campaign))}
+    return tuple(task for task in campaign.tasks if task in missing)
+
+
+def _priced(campaign: Campaign) -> bool | None:
+    """Its engines pay for every call: where nothing has cost anything, the key never worked."""
+    return True if campaign.system == OUROBOROS else None
+
+
 def quarantine(campaign: Campaign, clock: Clock, say: Callable[[str], None]) -> list[str]:
     """Move passes aside that measured an outage, as soon as nothing writes them any more; a sentence for each.
 
@@ -140,8 +164,7 @@ def quarantine(campaign: Campaign, clock: Clock, say: Callable[[str], None]) -> 
     """
     reader = LiveReader(campaign.checkout.root, campaign.run_folder, clock=clock)
     moved = []
-    # Its engines pay for every call: where nothing has cost anything, the key never worked.
-    for one in poisoned_passes(reader.read(), priced=True if campaign.system == OUROBOROS else None):
+    for one in poisoned_passes(reader.read(), priced=_priced(campaign)):
         told = put_aside(campaign.checkout.root, campaign.run_folder, one, clock=clock)
         moved.append(f"{one.live.task}, {one.live.name} was put into quarantine: {told.why}")
         say(moved[-1])

@@ -4,6 +4,8 @@ import shutil
 
 import pytest
 
+from pytest_evalharness.base.clock import SystemClock
+from pytest_evalharness.clbench.campaign.resuming import still_to_run
 from pytest_evalharness.cli import main
 from pytest_evalharness.ledger.states import CampaignState
 from tests.integration.campaigns.conftest import BANDS
@@ -46,6 +48,7 @@ def test_a_finished_campaign_is_read_again_and_started_no_more(lab, again):
         assert first.endswith(" ago; it is read again, and nothing was started")
         assert second == "mine: completed, 20 of 20 instances, $0.04"
         assert out.endswith(f"next:     evalharness clbench check {folder}\n")
+    assert still_to_run(lab.campaign(), SystemClock()) == ()
     lab.monkeypatch.setenv("CLBENCH_SOMETHING", "else")
     assert "changed since: variable CLBENCH_SOMETHING" in again()[1]
 
@@ -74,12 +77,16 @@ def test_an_interrupted_campaign_says_in_its_first_line_how_it_goes_on(lab, agai
     assert code == 4
     first, *_, step, _code = err.splitlines()
     assert first.startswith("campaign mine is interrupted, ")
-    assert first.endswith(" ago: the same command with --missing-only goes on with it")
-    assert f"evalharness clbench run --checkout {lab.root} --system notebook" in step
-    assert (
-        f"--deadline 5 --home {lab.home} --name mine --plan seed --task {BANDS} --missing-only, which pays"
-        in step
+    assert first.endswith(
+        " ago: the same command with --missing-only goes on with it, and pays what is missing only"
     )
+    assert f"evalharness clbench run --checkout {lab.root} --system notebook" in step
+    assert step.endswith(
+        f"--deadline 5 --home {lab.home} --name mine --plan seed --task {BANDS} --missing-only"
+    )
+    code, _, err = again("--missing-only", "--param", "pages=9")
+    assert code == 11
+    assert "campaign mine began as something else" in err
     assert len(lab.starts()) == 1
 
 
@@ -96,6 +103,7 @@ def test_a_campaign_whose_run_all_was_killed_does_not_run_whatever_its_manifest_
     assert told.startswith("mine: lost, ")
     assert " left\n" not in told.splitlines()[0]
     assert "cut off" in told
+    assert still_to_run(lab.campaign(), SystemClock()) == (BANDS,)
 
 
 @pytest.mark.slow

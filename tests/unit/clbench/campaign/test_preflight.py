@@ -125,6 +125,17 @@ def test_the_whole_of_a_seed(planned, tmp_path, provider):
     assert "nothing was paid" in str(refused.value)
 
 
+def test_a_campaign_that_goes_on_pays_for_what_is_missing_only(planned, tmp_path, provider):
+    provider.limit_remaining = provider.credits = 60.0
+    seen = {"inherited": {"OPENROUTER_API_KEY": KEY}, "key_url": provider.url}
+    found, checks = look(planned(), tmp_path, left=("sales_prediction",), **seen)
+    assert found.estimate.dollars == pytest.approx(26.0 * (1 + costs.BASELINE_SHARE))
+    assert checks["spendable"].state is State.OK
+    nothing = costs.estimate_of(replace(planned(), tasks=()))
+    assert costs.cost_check(nothing).seen == "$0.00: nothing is left to be run"
+    assert costs.budget_check(planned(), nothing).state is State.OK
+
+
 def test_nothing_secret_and_no_prompt_is_told_or_kept(planned, tmp_path, provider):
     inherited = {"OPENROUTER_API_KEY": KEY, "OUROBOROS_API_KEY": "another-secret-value"}
     found, _ = look(
