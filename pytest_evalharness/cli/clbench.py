@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_evalharness.cli import (
     INCOMPLETE,
+    clbench_demo,
     clbench_losses,
     clbench_preflight,
     clbench_run,
@@ -66,6 +67,7 @@ def add_to(commands: Any) -> None:
     clbench_status.add_to(inner)
     clbench_salvage.add_to(inner)
     clbench_losses.add_to(inner)
+    clbench_demo.add_to(inner)
 
 
 def run_score(parsed: argparse.Namespace) -> int:

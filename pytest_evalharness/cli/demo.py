@@ -144,9 +144,13 @@ def environment() -> dict[str, str]:
 
 def verdict_of(home: Path) -> str:
     """What the newest run concluded."""
-    files = sorted((home / "run" / "runs").glob("*/results.json"), key=lambda path: path.stat().st_mtime_ns)
-    if not files:
-        return "nothing"
-    cases = json.loads(files[-1].read_text())["cases"]
-    case: dict[str, Any] = cases[0] if cases else {"outcome": "nothing", "results": []}
+    case = newest_case(home / "run")
     return str(case["results"][0]["judgement"]["verdict"] if case["results"] else case["outcome"])
+
+
+def newest_case(home: Path) -> dict[str, Any]:
+    """The first case of the newest run below a home; one whose outcome is `nothing` where there is none."""
+    files = sorted((home / "runs").glob("*/results.json"), key=lambda path: path.stat().st_mtime_ns)
+    cases = json.loads(files[-1].read_text())["cases"] if files else []
+    nothing: dict[str, Any] = {"outcome": "nothing", "results": [], "clbench": []}
+    return cases[0] if cases else nothing

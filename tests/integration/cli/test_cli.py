@@ -69,6 +69,17 @@ def test_the_demo_comes_out_as_announced(tmp_path):
     assert len(list(tmp_path.glob("played/*.xml"))) == 3
 
 
+@pytest.mark.slow
+def test_the_demo_of_campaigns_comes_out_as_announced(tmp_path):
+    result = run("clbench", "demo", "--folder", "played", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "the chain works, 3 of 3 typed answers" in result.stdout
+    for words in ("--> BETTER, exit 0, as", "--> WORSE, exit 1, as", "--> UNTRUSTWORTHY, exit 11, as"):
+        assert words in result.stdout
+    runs = tmp_path / "played/.evalharness/clbench/checkout/final_results/runs"
+    assert {path.name for path in runs.iterdir()} == {"forgets", "remembers", "spoilt"}
+
+
 def test_the_demo_takes_a_fresh_folder(tmp_path):
     (tmp_path / "played").mkdir()
     from pytest_evalharness.cli.demo import fresh_home
