@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +135,7 @@ class _Viewer:
     def look(self) -> Standing:
         """How it stands now."""
         from pytest_evalharness.clbench.campaign.costs import elsewhere
+        from pytest_evalharness.clbench.campaign.snapshot import broken_off
         from pytest_evalharness.clbench.campaign.status_lines import Standing
         from pytest_evalharness.clbench.campaign.watch import Limits, watch
         from pytest_evalharness.clbench.domains import Family, families
@@ -143,8 +143,8 @@ class _Viewer:
         supervised = self._supervision()
         snapshot = self._reader.read()
         told = supervised or self._processes.look(snapshot)
-        if snapshot.running and told.broken_off:  # nobody is left who could write that down
-            snapshot = replace(snapshot, status=told.state)
+        if told.broken_off:
+            snapshot = broken_off(snapshot, told.state)
         limits = Limits(budget=self._budget or told.budget)
         self._watched = watch(snapshot, self._watched, limits, paused=told.paused)
         embedded = Family.EMBEDDED in families(one.task for one in snapshot.tasks)

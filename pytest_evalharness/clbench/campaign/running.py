@@ -8,7 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_evalharness.base.clock import Clock
@@ -33,6 +33,7 @@ from pytest_evalharness.clbench.campaign.resuming import (
     require_asked,
     require_same,
 )
+from pytest_evalharness.clbench.campaign.snapshot import broken_off
 from pytest_evalharness.clbench.campaign.status_lines import Standing, summary
 from pytest_evalharness.clbench.campaign.supervising import Ending, Rhythm, Supervisor
 from pytest_evalharness.clbench.campaign.supervisor_journal import SupervisorJournal
@@ -392,9 +393,7 @@ class _Run:
 
 def _told_last(alarms: AlarmWatch, ending: Ending) -> str:
     """How far it came; a manifest that nobody could write any more still says that it runs."""
-    snapshot = alarms.look()
-    if snapshot.running:
-        snapshot = replace(snapshot, status=str(_state(ending, troubled=False)))
+    snapshot = broken_off(alarms.look(), str(_state(ending, troubled=False)))
     return summary(Standing(snapshot, alarms.alarms))
 
 

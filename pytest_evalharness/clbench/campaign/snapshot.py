@@ -238,6 +238,22 @@ def settled(one: LivePass, expected: int | None, *, ended: bool) -> LivePass:
     return one if one.state is PassState.QUARANTINED else replace(one, state=_state(one, ended=ended))
 
 
+def broken_off(snapshot: Snapshot, status: str) -> Snapshot:
+    """A campaign that is over, whatever its files say: nobody was left to write down that it is.
+
+    Args:
+        snapshot: as its files tell it.
+        status: what is known of its end.
+    """
+    if not snapshot.running:
+        return snapshot
+    tasks = (
+        replace(task, passes=tuple(settled(one, one.expected, ended=True) for one in task.passes))
+        for task in snapshot.tasks
+    )
+    return replace(snapshot, status=status, tasks=tuple(tasks))
+
+
 def _state(one: LivePass, *, ended: bool) -> PassState:
     whole = one.expected is None or one.done >= one.expected
     if one.run_index is None:
