@@ -234,3 +234,12 @@ class Project:
 @pytest.fixture
 def project(request, pytester, league, monkeypatch):
     return Project(pytester, league, request.node.name).environment(monkeypatch).cases(CREW)
+
+
+@pytest.fixture(params=[(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["serial", "n2"])
+def workers(request):
+    """Words of a command line: one process, or two workers, which take three starts of Python and are slow.
+
+    The tests of what workers are there for ask for them by themselves, and are not.
+    """
+    return request.param

@@ -2,10 +2,7 @@
 
 import pytest
 
-SERIAL_AND_WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 
-
-@SERIAL_AND_WORKERS
 @pytest.mark.parametrize("candidate", ["keeper:v1", "keeper-alias:v1"])
 def test_no_difference_passes_and_every_report_says_what_it_was(project, workers, candidate):
     result = project.judge_here("--eval-aa", *workers, candidate=candidate)

@@ -5,9 +5,6 @@ import sqlite3
 
 import pytest
 
-WORKERS = pytest.mark.parametrize(
-    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["serial", "n2"]
-)
 CASES = """
 import pytest
 
@@ -33,7 +30,6 @@ def accepted(project):
     }
 
 
-@WORKERS
 @pytest.mark.failure_mode(number=8)
 def test_a_version_that_is_replaced_right_before_the_post(project, workers):
     """The server refuses both arms; nothing exists there, so both are given the field as it is by then."""

@@ -11,9 +11,6 @@ from pytest_evalharness.cli import main
 from pytest_evalharness.observatory.embedded import EmbeddedServer
 from tests.integration.plugin.conftest import CREW, League, Project
 
-WORKERS = pytest.mark.parametrize(
-    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["serial", "n2"]
-)
 OPEN = """
 import pytest
 
@@ -53,7 +50,6 @@ def told(result):
 # ------------------------------------------------------------------- whole runs
 
 
-@WORKERS
 def test_a_run_on_the_league_of_june(old, workers):
     result = old.judge_here("-v", *workers)
     assert result.ret == 0, told(result)
@@ -77,7 +73,6 @@ def test_a_run_on_the_league_of_june(old, workers):
 
 
 @pytest.mark.slow
-@WORKERS
 def test_a_run_on_the_league_of_today(project, workers):
     result = project.judge_here("-v", *workers)
     assert result.ret == 0, told(result)
@@ -136,7 +131,6 @@ def test_a_wedged_arm_that_cannot_be_cancelled_is_said_to_go_on(old):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_what_cannot_be_cancelled_goes_on_and_is_said_to(old, workers, capfd):
     old.league.fault("slow-queue=8")
     process = subprocess.Popen(

@@ -77,9 +77,6 @@ def test_an_internal_error_names_who_never_reported(project):
 
 
 @pytest.mark.thread(row=20)
-@pytest.mark.parametrize(
-    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["serial", "n2"]
-)
 def test_a_refused_roster_is_an_error_at_once_and_no_failure(project, workers):
     project.cases(
         "import pytest\n@pytest.mark.league_ab(claim='better')\n@pytest.mark.parametrize('case', range(4))\n"

@@ -6,6 +6,7 @@ import sqlite3
 import pytest
 
 SERIAL_AND_WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+
 TWO = """
 import pytest
 
@@ -107,7 +108,6 @@ def test_two_claims_are_adjusted_for_each_other(project, workers):
     assert {one["comparison"] for one in family["members"]} == {name for (name,) in attached}
 
 
-@SERIAL_AND_WORKERS
 def test_junit_has_raw_and_adjusted_p(project, workers):
     project.cases(two() + GUARD)
     project.judge_here(*workers)
@@ -171,7 +171,6 @@ def test_what_only_the_family_keeps_open_is_said_with_what_to_do(project):
     [("-k", "mine"), ("--deselect", "test_evals.py::test_theirs")],
     ids=["k", "deselect"],
 )
-@SERIAL_AND_WORKERS
 def test_the_deselected_count_as_1_are_named_and_not_posted(project, workers, selection):
     project.cases(two())
     result = project.judge_here(*workers, *selection)
@@ -248,7 +247,6 @@ def test_evidence_posted_without_adjustment_says_so_for_good(project):
     fresh.stdout.no_fnmatch_line("*not adjusted*")
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_only_what_failed_last_time_is_still_judged_among_all(project, workers):
     project.pytester.makepyfile(
         test_good="import pytest\n@pytest.mark.league_ab(role='crew', claim='better', candidate_seats={0: 'rival:v3'})\n"
@@ -270,7 +268,6 @@ def test_only_what_failed_last_time_is_still_judged_among_all(project, workers):
 # ----------------------------------------------------- members that bring nothing
 
 
-@SERIAL_AND_WORKERS
 def test_a_member_that_cannot_be_prepared_counts_as_1(project, workers):
     project.cases(two(swap="keeper-alias:v1"))
     assert project.judge_here(*workers).ret == 11
@@ -282,7 +279,6 @@ def test_a_member_that_cannot_be_prepared_counts_as_1(project, workers):
     )
 
 
-@SERIAL_AND_WORKERS
 def test_a_member_whose_arm_failed_counts_as_1(project, workers):
     project.league.fault("wedged-seat=0:rival:v3")
     project.cases(two())
@@ -321,7 +317,6 @@ def test_a_case_that_breaks_before_it_asks_takes_part_all_the_same(project):
     assert sorted(one["p_adjusted"] for one in found.values()) == pytest.approx([2 * low, max(high, 2 * low)])
 
 
-@SERIAL_AND_WORKERS
 def test_stopping_at_the_first_failure_judges_it_among_all(project, workers):
     project.cases(two())
     result = project.judge(*workers, "-x", candidate="keeper:v3")
@@ -406,7 +401,6 @@ FamilyJudge.settle = settle
 """
 
 
-@SERIAL_AND_WORKERS
 def test_others_that_cannot_be_waited_for_leave_no_verdict_and_break_no_report(project, workers):
     project.pytester.makeconftest(UNREACHABLE)
     project.cases(

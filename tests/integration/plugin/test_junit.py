@@ -5,9 +5,6 @@ from collections import Counter
 
 import pytest
 
-SERIAL_AND_WORKERS = pytest.mark.parametrize(
-    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["serial", "n2"]
-)
 FOUR = """
 import pytest
 
@@ -68,7 +65,6 @@ def of_suite(project):
 
 
 @pytest.mark.thread(row=3)
-@SERIAL_AND_WORKERS
 def test_the_suite_tells_the_run_and_counts_its_verdicts(project, workers):
     """pytest's record_testsuite_property says nothing under workers: what must be known comes from the controller."""
     assert project.cases(FOUR).judge_here(*workers).ret == 1
@@ -114,7 +110,6 @@ def test_a_strict_schema_can_be_obeyed(project, wanted, left):
 
 
 @pytest.mark.thread(row=4)
-@SERIAL_AND_WORKERS
 def test_without_our_properties_a_users_own_stay(project, workers):
     project.cases(FOUR + "\ndef test_plain(record_property):\n    record_property('mine', 'kept')\n")
     words = ("-o", "junit_family=xunit1", "--eval-junit-properties=none")

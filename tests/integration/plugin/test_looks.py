@@ -25,7 +25,6 @@ def states(project):
         return [state for (state,) in file.execute("SELECT state FROM blocks ORDER BY block_id")]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_a_large_effect_stops_early_and_the_rest_is_never_posted(project, workers):
     project.cases(PLANNED)
     result = project.judge_here(*workers, candidate="keeper:v3")

@@ -66,7 +66,6 @@ def test_a_server_that_ignores_seeds_has_played_no_pairs(project):
     assert {reason["reason"] for reason in judged(project)["reasons"]} == {"seeds"}
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_pairs_share_their_seeds_and_are_judged_as_pairs(project, workers):
     project.cases(PAIRED)
     result = project.judge_here(*workers, "-v")

@@ -10,6 +10,7 @@ from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.ownership import Owner
 
 SERIAL_AND_WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+
 POOL = """
 import pytest
 
@@ -32,7 +33,6 @@ def pooled(**words):
 # ------------------------------------------------------------------ bad input
 
 
-@SERIAL_AND_WORKERS
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -254,7 +254,6 @@ def test_a_bare_verdict_and_the_configurations_can_be_read(project):
 # --------------------------------------------------------- among other claims
 
 
-@SERIAL_AND_WORKERS
 def test_a_pool_is_one_claim_among_those_tested_together(project, workers):
     project.cases(
         POOL

@@ -22,9 +22,6 @@ def test_later(ab):
     ab.require()
 """
 GOOD, BAD, LATER = ("test_good", "passed"), ("test_bad", "failed"), ("test_later", "passed")
-SERIAL_AND_WORKERS = pytest.mark.parametrize(
-    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["serial", "n2"]
-)
 
 
 def name(nodeid):
@@ -44,7 +41,6 @@ def left_out(project):
     return list(map(name, results["missing"])), list(map(name, results["unfinished"]))
 
 
-@SERIAL_AND_WORKERS
 @pytest.mark.parametrize(
     "words",
     ["", "--maxfail=2", "-p no:cacheprovider", "-p no:terminal"],
@@ -125,7 +121,6 @@ def test_more(ab, case):
 """
 
 
-@SERIAL_AND_WORKERS
 def test_k_runs_what_it_names(project, workers):
     assert project.cases(THREE).judge_here("-k", "later", *workers).ret == 0
     assert project.posted == 2
@@ -133,7 +128,6 @@ def test_k_runs_what_it_names(project, workers):
     assert left_out(project) == ([], [])
 
 
-@SERIAL_AND_WORKERS
 def test_lf_reads_the_evidence_of_what_failed(project, workers):
     assert project.cases(THREE).judge_here("--lf", *workers).ret == 1  # nothing failed yet: everything runs
     assert reported(project) == {GOOD, BAD, LATER}

@@ -24,9 +24,6 @@ def said(result):
     return "\n".join([*result.outlines, *result.errlines])
 
 
-@pytest.mark.parametrize(
-    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["serial", "n2"]
-)
 def test_the_embedded_league_is_not_started_to_read_a_finished_comparison(project, monkeypatch, workers):
     monkeypatch.delenv("SOFTMAX_CONFIG_DIR")
     project.cases(FEW.format(more=""))

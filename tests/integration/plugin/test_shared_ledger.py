@@ -108,9 +108,6 @@ def until(true, seconds=60.0):
 
 
 @pytest.mark.thread(row=1)
-@pytest.mark.parametrize(
-    "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["serial", "n2"]
-)
 def test_two_processes_at_the_same_time_post_once_and_say_the_same(project, started, workers):
     asked = watch(project.cases(FOUR))
     project.league.fault("closed-queue")
@@ -171,7 +168,6 @@ def test_a_copy_of_the_ledger_finds_what_the_original_posted(project):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_two_runs_on_the_embedded_league_of_one_home_take_turns_and_share_its_requests(
     pytester, tmp_path, workers
 ):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+SERIAL_AND_WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def ended(process):
 
 
 @pytest.mark.thread(row=12)
-@WORKERS
+@SERIAL_AND_WORKERS
 def test_sigterm_is_an_interrupt(project, waiting, workers):
     process = waiting(*workers)
     process.send_signal(signal.SIGTERM)
@@ -58,7 +58,6 @@ def test_sigterm_is_an_interrupt(project, waiting, workers):
 
 
 @pytest.mark.thread(row=12)
-@WORKERS
 @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_spoils_no_report(project, waiting, workers, second):
     process = waiting(*workers)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+SERIAL_AND_WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+
 TWELVE = """
 import pytest
 
@@ -110,7 +112,7 @@ def test_a_serial_run_that_dies_is_finished_by_the_same_command(project, method)
 
 
 @pytest.mark.thread(row=12)
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+@SERIAL_AND_WORKERS
 def test_ctrl_c_and_the_same_command_again(project, workers):
     project.league.fault("closed-queue")
     process = subprocess.Popen(

@@ -9,7 +9,6 @@ def said(result):
     return "\n".join([*result.outlines, *result.errlines])
 
 
-@SERIAL_AND_WORKERS
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -37,7 +36,6 @@ def test_a_typo_in_a_mark_gets_a_suggestion(project, workers):
     assert project.posted == 0
 
 
-@SERIAL_AND_WORKERS
 def test_a_missing_name_is_told_with_the_option(project, workers):
     result = project.judge_here(*workers, candidate=None)
     assert result.ret == 4
@@ -54,7 +52,6 @@ def test_names_are_needed_only_by_the_selected_cases(project):
     assert project.posted == 2
 
 
-@SERIAL_AND_WORKERS
 def test_no_server_was_named(project, workers):
     arguments = [a for a in project.command(*workers) if not a.startswith("--eval-server")]
     result = project.pytester.runpytest_subprocess(*arguments, timeout=60)
@@ -125,7 +122,6 @@ def test_a_collection_error_posts_nothing(project, workers):
     assert project.posted == 0
 
 
-@SERIAL_AND_WORKERS
 def test_a_dry_run_prints_the_plan_and_posts_nothing(project, workers):
     result = project.judge_here("--eval-dry-run", *workers)
     assert result.ret == 0
@@ -180,7 +176,6 @@ def test_a_dry_run_from_anywhere_has_no_workers(project, monkeypatch, where):
     assert project.posted == 0
 
 
-@SERIAL_AND_WORKERS
 def test_a_home_that_cannot_be_written_is_told_before_anything_is_posted(project, workers):
     blocked = project.pytester.path / "blocked"
     blocked.write_text("a file, not a folder")

@@ -14,7 +14,6 @@ def test_a_good_edit_passes(project, workers):
     assert project.posted == 2
 
 
-@SERIAL_AND_WORKERS
 def test_a_bad_edit_fails_and_says_so_in_the_first_line(project, workers):
     result = project.judge_here(*workers, candidate="keeper:v3")
     assert result.ret == 1
@@ -25,7 +24,6 @@ def test_a_bad_edit_fails_and_says_so_in_the_first_line(project, workers):
     result.stdout.no_fnmatch_line("*ConditionNotMet: A/B*")
 
 
-@SERIAL_AND_WORKERS
 @pytest.mark.failure_mode(number=11)
 def test_a_copy_is_refused_before_anything_is_posted(project, workers):
     result = project.judge_here(*workers, candidate="keeper-alias:v1")
@@ -84,13 +82,11 @@ def test_second(ab):
 """
 
 
-@SERIAL_AND_WORKERS
 def test_a_failure_outranks_untrustworthy(project, workers):
     project.cases(BOTH.format(first="better", more="", swap="keeper-alias:v1"))
     assert project.judge_here(*workers, candidate="keeper:v3").ret == 1
 
 
-@SERIAL_AND_WORKERS
 def test_untrustworthy_outranks_inconclusive(project, workers):
     project.cases(BOTH.format(first="better", more=", episodes=4", swap="keeper-alias:v1"))
     assert project.judge_here(*workers).ret == 11
@@ -135,7 +131,6 @@ def test_the_repr_is_the_whole_verdict(project):
 
 @pytest.mark.thread(row=4)
 @pytest.mark.parametrize("family", ["xunit1", "xunit2"])
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_junit_carries_the_verdict_without_a_warning(project, family, workers):
     result = project.judge_here(*workers, "-W", "error", "-o", f"junit_family={family}")
     assert result.ret == 0
@@ -152,7 +147,6 @@ def test_junit_carries_the_verdict_without_a_warning(project, family, workers):
 
 
 @pytest.mark.thread(row=5)
-@SERIAL_AND_WORKERS
 def test_junit_of_an_inconclusive_case_is_skipped_with_the_verdict(project, workers):
     project.judge_here(*workers, "--eval-num=4")
     (found,) = project.properties()
@@ -373,7 +367,6 @@ def test_looking_is_not_running(project, flag):
     assert "every claim was met" not in "\n".join(result.outlines)
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_stopping_at_the_first_failure_keeps_the_exit_code(project, workers):
     assert project.judge(*workers, "-x", candidate="keeper:v3").ret == 1
 

@@ -62,7 +62,6 @@ def test_a_timeout_that_kills_workers_posts_once(project):
 
 
 @pytest.mark.thread(row=10)
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_reruns_count_one_case_in_the_xml(project, workers):
     """pytest-rerunfailures#76: as many test cases as tests, one verdict each."""
     assert project.judge("--reruns=2", *workers, candidate="keeper:v3").ret == 1
