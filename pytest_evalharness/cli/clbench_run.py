@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_evalharness.cli import INCOMPLETE, whole
 from pytest_evalharness.cli.clbench_earlier import USUAL, again, told_again
 from pytest_evalharness.cli.clbench_plan import add_plan, campaign_from
+from pytest_evalharness.cli.clbench_screens import Narration
 from pytest_evalharness.cli.clbench_status import standing_of
 from pytest_evalharness.cli.home import add_home, home_of, opened
 from pytest_evalharness.errors import JournalUnavailable, UsageError
@@ -31,6 +32,8 @@ _ACCEPT = ("arguments", "environment", "revision", "image")
 _NAME_CHECK = "run name"
 _ANSWER_SECONDS = 60.0
 _POLL_SECONDS = 0.2
+_DRAWN_SECONDS = 4.0
+"""Between two looks where they are drawn in place: a whole look reads what changed, which may be tens of MB."""
 
 
 def add_to(inner: Any) -> None:
@@ -114,6 +117,7 @@ def run_run(parsed: argparse.Namespace) -> int:
         EvalHarnessError: it was not started, or what is left of it cannot be ended.
     """
     from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.base.text import printable
     from pytest_evalharness.clbench.campaign.key_watch import watch_over
     from pytest_evalharness.clbench.campaign.plan import PlanKind
     from pytest_evalharness.clbench.campaign.running import run_campaign
@@ -131,15 +135,19 @@ def run_run(parsed: argparse.Namespace) -> int:
         campaign = _required(campaign, parsed, home, clock)
     for line in _plan_lines(campaign):
         _say(line)
+    narration = Narration(sys.stderr, f"{printable(campaign.name, 60)}: ")
+    rhythm = Rhythm(hold=float(parsed.hold), whole=parsed.deadline * 3_600.0)
+    if narration.in_place:
+        rhythm = replace(rhythm, look=_DRAWN_SECONDS, told=_DRAWN_SECONDS)
     with Ledger.open(home, clock=clock, owner=Owner.current("clbench")) as ledger:
         outcome = run_campaign(
             campaign,
             ledger,
             clock=clock,
-            on_progress=_say,
+            on_progress=narration,
             missing_only=parsed.missing_only,
             accept=parsed.accept,
-            rhythm=Rhythm(hold=float(parsed.hold), whole=parsed.deadline * 3_600.0),
+            rhythm=rhythm,
             money=watch_over(campaign, clock, key_url=parsed.key_url),
         )
         standing = None
@@ -199,14 +207,14 @@ def _plan_lines(campaign: Campaign) -> Iterator[str]:
 def _print(outcome: Outcome, standing: Standing | None, parsed: argparse.Namespace) -> None:
     """How it ended, and what to do next."""
     from pytest_evalharness.base.text import printable
-    from pytest_evalharness.clbench.campaign.status_lines import loss_lines
+    from pytest_evalharness.clbench.campaign.status_lines import doubts
 
     print(f"{printable(outcome.name)}: {outcome.state}")
     for one in outcome.notices:
         print(f"  notice:   {printable(one, 600)}")
     for alarm in outcome.alarms:
         print(f"  alarm:    {alarm.kind}: {printable(alarm.text, 600)}")
-    for line in loss_lines(standing) if standing else ():
+    for line in doubts(standing) if standing else ():
         print(line)
     print(f"  results:  {outcome.folder}")
     print(f"  log:      {outcome.log}")

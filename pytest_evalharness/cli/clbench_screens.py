@@ -106,3 +106,35 @@ def screen_for(clock: Clock) -> Screen:
     if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         return Terminal(sys.stdout, clock, shutil.get_terminal_size)
     return Screen(sys.stdout, clock)
+
+
+class Narration:
+    """Lines of a campaign that is supervised here; on a terminal how it stands is drawn over how it stood.
+
+    Args:
+        stream: where to.
+        standing: how a line begins that tells how the campaign stands.
+        size: of the terminal.
+    """
+
+    def __init__(
+        self, stream: TextIO, standing: str, size: Callable[[], os.terminal_size] = shutil.get_terminal_size
+    ) -> None:
+        self._stream, self._standing, self._size = stream, standing, size
+        self._drawn = False
+
+    @property
+    def in_place(self) -> bool:
+        """Whether lines can be drawn over, so that they may come often."""
+        return self._stream.isatty() and os.environ.get("TERM") != "dumb"
+
+    def __call__(self, text: str) -> None:
+        """Tell something."""
+        stands = self.in_place and text.startswith(self._standing) and "\n" not in text
+        if stands:
+            columns = self._size()[0]  # a line that wraps could not be drawn over
+            text = text if len(text) < columns else text[: max(0, columns - 2)] + "…"
+        over = f"\x1b[1F{_CLEAR_BELOW}" if self._drawn and stands else ""
+        self._stream.write(f"{over}{text}\n")
+        self._stream.flush()
+        self._drawn = stands

@@ -269,6 +269,38 @@ def test_a_terminal_is_drawn_over_and_never_wraps_nor_scrolls(busy, made):
     assert len(second.splitlines()) == 4, "the last look is whole"
 
 
+class Tty(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_how_a_supervised_campaign_stands_is_drawn_over_how_it_stood_and_nothing_else_is(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Tty()
+    say = clbench_screens.Narration(stream, "mine: ", lambda: os.terminal_size((40, 24)))
+    say("run-all is process 7")
+    say("mine: running, 1 of 92 instances")
+    say("mine: running, 2 of 92 instances, and much more of it")
+    say("ALARM stalled: shop")
+    say("mine: running, 3 of 92 instances")
+    drawn = stream.getvalue()
+    assert drawn.count("\x1b[1F\x1b[J") == 1
+    assert "1 of 92 instances\n\x1b[1F\x1b[Jmine: running, 2 of 92" in drawn
+    assert "ALARM stalled: shop\nmine: running, 3 of 92" in drawn
+    assert all(
+        len(line.removeprefix("\x1b[1F\x1b[J")) < 40 for line in drawn.splitlines() if "running" in line
+    )
+
+
+def test_where_nothing_can_be_drawn_over_every_line_stands():
+    stream = io.StringIO()
+    say = clbench_screens.Narration(stream, "mine: ")
+    say("mine: running, 1 of 92 instances")
+    say("mine: running, 2 of 92 instances")
+    assert not say.in_place
+    assert stream.getvalue() == "mine: running, 1 of 92 instances\nmine: running, 2 of 92 instances\n"
+
+
 @pytest.mark.parametrize(
     ("tty", "term", "kind"),
     [(True, "xterm", "Terminal"), (True, "dumb", "Screen"), (False, "xterm", "Screen")],
