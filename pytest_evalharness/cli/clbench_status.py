@@ -135,6 +135,7 @@ class _Viewer:
     def look(self) -> Standing:
         """How it stands now."""
         from pytest_evalharness.clbench.campaign.costs import elsewhere
+        from pytest_evalharness.clbench.campaign.last_words import last_words
         from pytest_evalharness.clbench.campaign.snapshot import broken_off
         from pytest_evalharness.clbench.campaign.status_lines import Standing
         from pytest_evalharness.clbench.campaign.watch import Limits, watch
@@ -157,6 +158,11 @@ class _Viewer:
             money=self._money,
             prices={task: one.rollout for task, one in costs.items()},
             embedded=embedded,
+            last_words={
+                one.task: last_words(self._found.folder / "logs" / f"{one.task}.log", 1)
+                for one in snapshot.tasks
+                if one.status == "failed"
+            },
         )
 
     def _supervision(self) -> Supervision | None:

@@ -29,6 +29,8 @@ SMOKE_SCHEDULE = "smoke"
 """No checkout has it: the smoke lays it down and takes it away again."""
 SMOKE_QUESTIONS = 3
 _SMOKE_TASKS = (DATABASE, LEDGER)
+_LONGEST_NAME = 200
+"""Bytes of a folder's name, where most file systems have 255 and the benchmark appends to it."""
 
 
 class PlanKind(StrEnum):
@@ -178,6 +180,12 @@ def campaign_of(
             f"{printable(repr(name))} is no name for a run: it has to begin with something that can be part of a folder's name",
             not_done="nothing was started",
             next_step="--name with letters and digits",
+        )
+    if len(slug_of(name).encode()) > _LONGEST_NAME:
+        raise UsageError(
+            f"{printable(name, 40)} is no name for a run: it is longer than the name of a folder may be",
+            not_done="nothing was started",
+            next_step=f"--name of at most {_LONGEST_NAME} bytes",
         )
     if found := secrets_in(params or {}):
         raise UsageError(

@@ -18,6 +18,7 @@ from pytest_evalharness.clbench.campaign.census import Census
 from pytest_evalharness.clbench.campaign.domain_control import DomainControl
 from pytest_evalharness.clbench.campaign.guardian import Guardian, Post
 from pytest_evalharness.clbench.campaign.interrupts import Interrupts
+from pytest_evalharness.clbench.campaign.last_words import last_words
 from pytest_evalharness.clbench.campaign.leftover_engines import end_engines
 from pytest_evalharness.clbench.campaign.live import LiveReader
 from pytest_evalharness.clbench.campaign.money_watch import MoneyWatch
@@ -47,7 +48,6 @@ from pytest_evalharness.ledger.states import CampaignState
 _REFUSED = 2
 """The benchmark's exit code for arguments that it does not take, and for a resume that it does not."""
 _REAP_SECONDS = 5.0
-_TAIL_BYTES = 4_000
 _TAIL_LINES = 6
 _EXITS = {CampaignState.FINISHED: 0, CampaignState.INTERRUPTED: 2}
 
@@ -366,7 +366,7 @@ class _Run:
         if not ending.by_us and ending.exit_code == _REFUSED:
             journal.end(CampaignState.INCOMPLETE, ending.exit_code, ending.why)
             raise BenchmarkRefused(
-                f"run-all did not take campaign {printable(self._campaign.name)}: {_tail(self._log(start))}",
+                f"run-all did not take campaign {printable(self._campaign.name)}: {last_words(self._log(start), _TAIL_LINES)}",
                 not_done="nothing was paid",
                 next_step=f"what it says; all of it is in {self._log(start)}",
             )
@@ -403,15 +403,3 @@ def _state(ending: Ending, *, troubled: bool) -> CampaignState:
     if ending.exit_code is None or ending.exit_code < 0:
         return CampaignState.LOST
     return CampaignState.INCOMPLETE if ending.exit_code or troubled else CampaignState.FINISHED
-
-
-def _tail(log: Path) -> str:
-    """The last lines of what the program said."""
-    try:
-        with log.open("rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - _TAIL_BYTES))
-            lines = file.read().decode("utf-8", "replace").strip().splitlines()
-    except OSError:
-        return "its log cannot be read"
-    return printable(redact(" / ".join(line.strip() for line in lines[-_TAIL_LINES:])), 1000) or "nothing"

@@ -43,6 +43,7 @@ class Standing:
         money: dollars that may still be spent; None where nobody said.
         prices: dollars of a whole rollout by task, where nothing was paid for one yet.
         embedded: whether it runs the miniature.
+        last_words: what the log of each domain that failed says last, by task.
     """
 
     snapshot: Snapshot
@@ -52,6 +53,7 @@ class Standing:
     money: float | None = None
     prices: Mapping[str, float] = field(default_factory=dict)
     embedded: bool = False
+    last_words: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def told(self) -> Forecast:
@@ -164,10 +166,21 @@ def _passes(one: TaskForecast, snapshot: Snapshot) -> str:
     return "; ".join(told) or "nothing yet"
 
 
-def loss_lines(standing: Standing) -> Iterator[str]:
-    """What its engines lost, a line for each class."""
+def doubts(standing: Standing) -> Iterator[str]:
+    """What is wrong with what there is: domains that failed, passes that ended early, losses, and files that cannot be read."""
+    for task in standing.snapshot.tasks:
+        if task.task in standing.last_words:
+            yield f"  failed: {printable(task.short, 40)}: {printable(standing.last_words[task.task], 300)}"
+        for one in task.passes:
+            if one.state is PassState.SHORT:
+                yield f"  short: {printable(task.short, 40)}, {one.name}: {one.done} of {one.expected} instances"
     for kind, count in standing.losses.items():
         yield f"  {kind}: {_fates(count)}; closed by: {CLOSURES[kind].closure}"
+    problems = standing.snapshot.problems
+    for name, why in problems[:_MOST_PROBLEMS]:
+        yield f"  cannot be read: {printable(name, 80)}: {printable(why)}; its last sound content is told"
+    if len(problems) > _MOST_PROBLEMS:
+        yield f"  cannot be read: {len(problems) - _MOST_PROBLEMS} files more"
 
 
 def _wrong(standing: Standing, told: Forecast) -> Iterator[str]:
@@ -175,12 +188,7 @@ def _wrong(standing: Standing, told: Forecast) -> Iterator[str]:
     for state, domains in (("paused", standing.supervision.paused), ("ended", standing.supervision.ended)):
         for task, why in domains.items():
             yield f"  {state}: {printable(task, 40)}: {printable(why, 300)}"
-    yield from loss_lines(standing)
-    problems = standing.snapshot.problems
-    for name, why in problems[:_MOST_PROBLEMS]:
-        yield f"  cannot be read: {printable(name, 80)}: {printable(why)}; its last sound content is told"
-    if len(problems) > _MOST_PROBLEMS:
-        yield f"  cannot be read: {len(problems) - _MOST_PROBLEMS} files more"
+    yield from doubts(standing)
     missing = standing.short_of_money
     if missing is not None:
         yield f"  money: ${standing.money:,.2f} for about ${told.dollars_left:,.2f}: ${missing:,.2f} are missing"

@@ -240,7 +240,7 @@ def test_names_become_folders_as_the_benchmark_makes_them(name, slug):
     assert slug_of(name) == slug
 
 
-@pytest.mark.parametrize("name", ["///", "--force"])
+@pytest.mark.parametrize("name", ["///", "--force", "x" * 201, "\u00e9" * 101])
 def test_a_name_that_makes_no_folder_or_is_an_option_is_refused(root, tmp_path, name):
     with pytest.raises(UsageError, match="is no name for a run"):
         campaign_of(opened(root, tmp_path), "icl", PlanKind.SEED, name, inherited={})

@@ -43,6 +43,19 @@ def busy(campaign, made):
     return campaign
 
 
+def test_a_domain_that_failed_says_what_its_log_says_last(busy, made, capsys):
+    busy.manifest["tasks"][0]["status"] = "failed"
+    ended(busy, "completed_with_failures")
+    log = busy.folder / "logs" / f"{SALES}.log"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("$ clbench run\nTraceback\nConnectionError: it \x1b[31mwent away\n")
+    busy.write(SALES, 1, [made.outcome(0)], status="blocked", execution={"instances_total": 4})
+    assert main(["clbench", "status", str(busy.folder)]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert "  failed: sales: ConnectionError: it \ufffd[31mwent away" in said
+    assert "  short: sales, rollout 1: 1 of 4 instances" in said
+
+
 def ended(campaign, status="completed"):
     campaign.manifest["status"] = status
     campaign.store(campaign.folder / "manifest.json", campaign.manifest)
