@@ -2,7 +2,10 @@
 
 import os
 
+import pytest
 from hypothesis import settings
+
+from pytest_evalharness.base.text import redact
 
 # A busy machine is no defect, and CI must find today what it found yesterday.
 settings.register_profile("repository", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -10,3 +13,11 @@ settings.load_profile("repository")
 
 # Where CI is GitHub's, the runs that tests start would write on the page of this one.
 os.environ.pop("GITHUB_ACTIONS", None)
+
+
+@pytest.fixture(autouse=True)
+def own_secrets():
+    """What one test makes known as a secret is none in the next: it could be a word that another test looks for."""
+    before = set(redact._secrets)
+    yield
+    redact._secrets.intersection_update(before)
