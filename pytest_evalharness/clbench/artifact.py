@@ -87,6 +87,8 @@ class TaskArtifact:
         baseline: the run's own stateless baseline.
         rollouts: by seed.
         salvaged: what it says of a crash; None where the benchmark itself wrote it.
+        group: the benchmark's name of the start that made it; None where it is not told.
+        planned: rollouts that were to be run; None where that is not told.
     """
 
     task: str
@@ -99,6 +101,8 @@ class TaskArtifact:
     baseline: Pass | None
     rollouts: tuple[Pass, ...]
     salvaged: Salvaged | None = None
+    group: str | None = None
+    planned: int | None = None
 
 
 def unpacked(path: Path) -> bytes:
@@ -191,6 +195,8 @@ def artifact_of(task: str, raw: bytes | msgspec.Raw) -> TaskArtifact:
         None if told.baseline_trace is None else _pass(told.baseline_trace, None),
         _rollouts(told.run_traces or []),
         told.salvage,
+        summary.run_group_id,
+        summary.run_count if isinstance(summary.run_count, int) else None,
     )
 
 

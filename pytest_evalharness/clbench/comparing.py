@@ -11,14 +11,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from pytest_evalharness.clbench.checking import State
+from pytest_evalharness.clbench.comparable import (
+    NOTHING,
+    common_tasks,
+    extremes,
+    lost_tasks,
+    mean_difference,
+    require_one_family,
+    require_one_scale,
+    too_many_lost,
+    trust,
+)
 from pytest_evalharness.clbench.domains import BY_TASK, Family
-from pytest_evalharness.clbench.pairing import TaskDifference, difference_of, normalising, unlike
+from pytest_evalharness.clbench.pairing import TaskDifference, counted, difference_of, normalising
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale
-from pytest_evalharness.clbench.scoring import usable
-from pytest_evalharness.clbench.trust import checks
-from pytest_evalharness.errors import ReferenceMissing, RunsIncomparable
+from pytest_evalharness.clbench.scoring import whole_baseline
+from pytest_evalharness.errors import ReferenceMissing
 from pytest_evalharness.stats.normal import critical
 from pytest_evalharness.stats.scores import Means
 from pytest_evalharness.stats.stratified import (
@@ -28,32 +37,21 @@ from pytest_evalharness.stats.stratified import (
     stratified_t,
 )
 from pytest_evalharness.verdict import rules
-from pytest_evalharness.verdict.checks import Check, CheckState
+from pytest_evalharness.verdict.checks import Check
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Margins
 from pytest_evalharness.verdict.evidence import Finding
+from pytest_evalharness.verdict.figures import signed
 from pytest_evalharness.verdict.standard import Standard
-from pytest_evalharness.verdict.words import Decision, Reason, Separated, Verdict
+from pytest_evalharness.verdict.words import Claim, Decision, Reason, Separated, Verdict
 
 METRIC = "clbench:normalised_reward"
 """The declared metric of every comparison of runs."""
-SIDES = ("candidate", "baseline")
 _SEED = 20260901
 """Where deals are too many to list they are drawn; the same numbers, the same p-value."""
 _POWER_TAIL = 0.4
 """Two-sided, the z of 80 % power."""
-_MISSING = 0.10
-"""The share of an arm's rollouts that may be lost, as of episodes in the other comparisons."""
 _FEWEST_OF_A_TASK = 2
-_NOTHING = "nothing was compared"
-_ELSEWHERE = frozenset({"schedule", "coverage", "baselines"})
-"""Checks of a submission: a comparison asks for the same instances in both arms, whichever they are."""
-_STATES = {
-    State.OK: CheckState.OK,
-    State.INCOMPLETE: CheckState.NOTED,
-    State.UNKNOWN: CheckState.UNKNOWN,
-    State.FAILED: CheckState.FAILED,
-}
 
 
 @dataclass(frozen=True)
@@ -181,22 +179,32 @@ def compare(
         aa: whether both are one system by design. A direction is then an alarm; no difference is what was to be expected.
 
     Raises:
+        FamiliesMixed: one is of the embedded miniature and another is not.
         RunsIncomparable: there is no task of which both have a whole rollout, or one that was asked for is missing.
-        ReferenceMissing: the run that normalises lacks a task's baseline, or has another number of instances in it.
+        ScalesMixed: rewards of cohort studies are in units that the scale does not bring to one.
+        ReferenceMissing: the run that normalises lacks a task's baseline, has another number of instances in it, or leaves
+            nothing above it.
     """
-    common, only = _common(candidate, baseline, tasks)
+    require_one_family(candidate, baseline, reference or baseline)
+    common, only = common_tasks(candidate, baseline, tasks)
     sides = [replace(run, tasks={task: run.tasks[task] for task in common}) for run in (candidate, baseline)]
-    looked, broken = _trust(*sides)
+    looked, broken = trust(*sides)
     told = () if broken else _differences(sides[0], sides[1], reference or baseline, scale, common)
-    broken += _lost(told)
+    if told:
+        broken += too_many_lost(told, lost_tasks(candidate, baseline, only))
     composites = Composites(told)
     standard = Standard.of(declaration)
     reading, notes, p_exact = _reading(composites, standard)
     if aa and not broken and reading.verdict in {Verdict.BETTER, Verdict.WORSE}:
         broken.append(Finding(Reason.AA_ALARM, f"the rollouts say {reading.verdict}"))
-    verdict = Verdict.UNTRUSTWORTHY if broken else reading.verdict
     limits = rules.margins(composites, standard) if told and composites.fewest else None
     fewest = composites.fewest if composites.measurable else 0
+    if fewest and not broken:
+        alone = rules.decide(declaration, reading.verdict, Separated.NONE, limits, fewest)
+        turned, weakened = _shaken(composites, declaration, reading.verdict, alone)
+        broken += turned
+        notes += weakened
+    verdict = Verdict.UNTRUSTWORTHY if broken else reading.verdict
     measured = bool(told) and not broken and composites.measurable
     found = composites.means(declaration.alpha) if measured else None
     detectable, needed = _planning(composites, declaration, found)
@@ -223,82 +231,53 @@ def compare(
     )
 
 
-def _common(
-    candidate: PublishedRun, baseline: PublishedRun, asked: Collection[str]
-) -> tuple[list[str], tuple[tuple[str, str], ...]]:
-    whole = [
-        {task for task, artifact in run.tasks.items() if usable(artifact)[0]} for run in (candidate, baseline)
-    ]
-    lacking = [
-        (task, side) for side, has in zip(SIDES, whole, strict=True) for task in asked if task not in has
-    ]
-    common = [task for task in BY_TASK if task in whole[0] & whole[1] and (not asked or task in asked)]
-    if lacking or not common:
-        told = ", ".join(f"the {side} has no whole rollout of {task}" for task, side in lacking)
-        raise RunsIncomparable(
-            f"{candidate.name} and {baseline.name} cannot be compared: {told or 'no task has a whole rollout in both'}",
-            not_done=_NOTHING,
-            next_step=f"evalharness clbench check {candidate.folder} (and {baseline.folder}) lists what each rollout lacks",
-        )
-    only = tuple(
-        (task, side)
-        for side, has, other in zip(SIDES, whole, reversed(whole), strict=True)
-        for task in BY_TASK
-        if not asked and task in has - other
-    )
-    return common, only
-
-
-def _trust(candidate: PublishedRun, baseline: PublishedRun) -> tuple[list[Check], list[Finding]]:
-    """Every check of both runs, and whether they met the same instances."""
-    looked, broken = [], []
-    if candidate.folder.resolve() == baseline.folder.resolve():
-        broken.append(Finding(Reason.SAME_BUILD, f"both are {candidate.folder}"))
-    for side, run in zip(SIDES, (candidate, baseline), strict=True):
-        for one in checks(run):
-            if one.name in _ELSEWHERE:
-                continue
-            looked.append(Check(f"{side}: {one.name}", _STATES[one.state], one.seen))
-            if one.state is State.FAILED:
-                broken.append(Finding(Reason.RUN_CHECK, f"{one.name}: {one.seen}", side))
-    apart = [
-        told for task in candidate.tasks if (told := unlike(candidate.tasks[task], baseline.tasks[task]))
-    ]
-    seen = "; ".join(apart) or "the same in both arms, as far as ids and prompts tell"
-    looked.append(Check("instances", CheckState.FAILED if apart else CheckState.OK, seen))
-    if apart:
-        broken.append(Finding(Reason.INSTANCES, "; ".join(apart)))
-    return looked, broken
-
-
 def _differences(
     candidate: PublishedRun, baseline: PublishedRun, reference: PublishedRun, scale: Scale, tasks: list[str]
 ) -> tuple[TaskDifference, ...]:
+    require_one_scale(candidate, baseline, reference, scale)
     found = []
     for task in tasks:
-        instances = len(usable(candidate.tasks[task])[0][0].outcomes)
+        instances = len(counted(candidate.tasks[task])[0][0].outcomes)
         held = reference.tasks.get(task)
         scaled = None if held is None else normalising(held, instances, scale)
         if scaled is None:
+            why = f"has no stateless baseline of {instances} instances of it"
+            if held is not None and whole_baseline(held, instances) is not None:
+                why = "has a stateless baseline that earns all that there is to earn: nothing is left to measure by"
             raise ReferenceMissing(
-                f"{task} cannot be normalised: {reference.name} has no stateless baseline of {instances} instances of it",
-                not_done=f"{_NOTHING}; no other baseline was taken in its place",
+                f"{task} cannot be normalised: {reference.name} {why}",
+                not_done=f"{NOTHING}; no other baseline was taken in its place",
                 next_step='name a run whose baselines are whole: reference="RUNDIR" in the mark, or --eval-clbench-reference',
             )
         found.append(difference_of(candidate.tasks[task], baseline.tasks[task], scaled))
     return tuple(found)
 
 
-def _lost(tasks: tuple[TaskDifference, ...]) -> list[Finding]:
-    """Arms that lost too many rollouts: a crash in a rollout that went badly would make what is left look good."""
-    found = []
-    for side in SIDES:
-        lost = [one for task in tasks for one in task.left_out[side]]
-        posted = len(lost) + sum(len(getattr(task, side)) for task in tasks)
-        if lost and len(lost) > _MISSING * posted:
-            told = f"{len(lost)} of {posted} rollouts: {'; '.join(lost)}"
-            found.append(Finding(Reason.MISSING_OVER_LIMIT, told, side))
-    return found
+def _shaken(
+    composites: Composites, declaration: Declaration, verdict: Verdict, decision: Decision
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """What lost rollouts could do to what was found: turn it around, which nobody may believe, or only weaken it."""
+    lost = sum(len(names) for one in composites.tasks for names in one.left_out.values())
+    if not lost:
+        return (), ()
+    against, towards = extremes(composites.tasks)
+    worst, best = mean_difference(against), mean_difference(towards)
+    told = f"with {lost} lost the difference may be {signed(worst, 4)} to {signed(best, 4)}"
+    margin = declaration.margin or 0.0
+    noninferior = declaration.claim is Claim.NONINFERIOR
+    turned = (
+        (verdict is Verdict.BETTER and worst <= 0.0)
+        or (verdict is Verdict.WORSE and best >= 0.0)
+        or (verdict is Verdict.EQUIVALENT and max(-worst, best) >= margin)
+        or (noninferior and decision is Decision.MET and worst <= -margin)
+        or (noninferior and decision is Decision.NOT_MET and best >= -margin)
+    )
+    if turned:
+        return (Finding(Reason.MISSING_REVERSES, told),), ()
+    weakened = (verdict is Verdict.BETTER and stratified_t(against, declaration.alpha).low <= 0.0) or (
+        verdict is Verdict.WORSE and stratified_t(towards, declaration.alpha).high >= 0.0
+    )
+    return (), (Finding(Reason.MISSING_WEAKENS, told),) if weakened else ()
 
 
 def _reading(

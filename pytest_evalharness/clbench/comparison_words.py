@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.clbench.comparing import METRIC, SIDES, RunComparison
+from pytest_evalharness.clbench.comparable import SIDES
+from pytest_evalharness.clbench.comparing import METRIC, RunComparison
 from pytest_evalharness.clbench.domains import BY_TASK
 from pytest_evalharness.clbench.pairing import Pairing, TaskDifference
 from pytest_evalharness.stats.stratified import stratified_t

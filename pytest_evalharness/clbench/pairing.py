@@ -10,15 +10,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 
 from pytest_evalharness.clbench.artifact import Pass, TaskArtifact
 from pytest_evalharness.clbench.domains import BY_TASK, Domain
 from pytest_evalharness.clbench.orders import digest
 from pytest_evalharness.clbench.scales import Scale, rewards, total
-from pytest_evalharness.clbench.scoring import usable, whole_baseline
+from pytest_evalharness.clbench.scoring import Excluded, usable, whole_baseline
 from pytest_evalharness.stats.stratified import Stratum
 
 _EQUAL = 1e-9
+_MOST_ABSENT = 100
+"""More rollouts than anybody runs of a task: a seed that no run has must not make a list without end."""
 
 
 class Pairing(StrEnum):
@@ -45,7 +48,8 @@ class TaskDifference:
         higher: instances on which the candidate earned more on average over its rollouts; None where ids tell no contents.
         lower: on which it earned less; likewise.
         instances: of a pass.
-        left_out: rollouts that are not whole, by side: names with the reason.
+        left_out: rollouts that are lost, by side: names with the reason.
+        empty: the normalised reward of a rollout of empty answers.
     """
 
     task: str
@@ -57,6 +61,7 @@ class TaskDifference:
     lower: int | None
     instances: int
     left_out: dict[str, tuple[str, ...]]
+    empty: float
 
     @property
     def stratum(self) -> Stratum:
@@ -94,7 +99,36 @@ def normalising(reference: TaskArtifact, instances: int, scale: Scale) -> Normal
         return None
     told = total(reference.task, base, scale, reference.query_budget)
     maximum = BY_TASK[reference.task].largest * instances
-    return None if abs(maximum - told) <= _EQUAL else Normalising(told, maximum, scale)
+    return Normalising(told, maximum, scale) if maximum - told > _EQUAL else None
+
+
+def counted(artifact: TaskArtifact) -> tuple[tuple[Pass, ...], tuple[Excluded, ...]]:
+    """The rollouts that a comparison counts, and those that are lost to it.
+
+    Beside those that are not whole these are rollouts that were to be there and are not, and, where an empty answer costs
+    something, those with an instance that nobody scored: as 0 it would be better than playing.
+    """
+    kept, lost = usable(artifact)
+    if BY_TASK[artifact.task].nulls[0][0] < 0.0:
+        unscored = {one.run_index: sum(o.reward is None for o in one.outcomes) for one in kept}
+        lost += tuple(
+            Excluded(artifact.task, index or 0, f"{count} of its instances have no reward")
+            for index, count in unscored.items()
+            if count
+        )
+        kept = tuple(one for one in kept if not unscored[one.run_index])
+    return kept, (*lost, *(Excluded(artifact.task, index, "it is not there") for index in _absent(artifact)))
+
+
+def _absent(artifact: TaskArtifact) -> list[int]:
+    """Seeds that were to be run and of which the artifact has no rollout, as far as it tells."""
+    held = [one.run_index or 0 for one in artifact.rollouts]
+    salvaged = artifact.salvaged.rollouts_expected if artifact.salvaged else None
+    span = max(held) - min(held) + 1 if held else 0
+    planned = min(max(artifact.planned or 0, salvaged or 0, span), len(held) + _MOST_ABSENT)
+    first = 0 if not held or max(held) < planned else min(held)
+    seeds = (index for index in range(first, first + planned + len(held)) if index not in held)
+    return list(islice(seeds, max(0, planned - len(held))))
 
 
 def unlike(candidate: TaskArtifact, baseline: TaskArtifact) -> str:
@@ -103,7 +137,7 @@ def unlike(candidate: TaskArtifact, baseline: TaskArtifact) -> str:
     met = [
         (f"{side}, {one.name}", _contents(one, domain))
         for side, artifact in (("candidate", candidate), ("baseline", baseline))
-        for one in usable(artifact)[0]
+        for one in counted(artifact)[0]
     ]
     told = [(name, contents) for name, contents in met if contents is not None]
     for name, contents in told[1:]:
@@ -111,7 +145,7 @@ def unlike(candidate: TaskArtifact, baseline: TaskArtifact) -> str:
             first, other = len(told[0][1]), len(contents)
             sizes = f"{first} and {other}" if first != other else f"{first}, not all of them the same"
             return f"{domain.short}: {told[0][0]} and {name} met other instances ({sizes})"
-    sizes_met = {len(one.outcomes) for artifact in (candidate, baseline) for one in usable(artifact)[0]}
+    sizes_met = {len(one.outcomes) for artifact in (candidate, baseline) for one in counted(artifact)[0]}
     if len(sizes_met) > 1:
         return f"{domain.short}: rollouts have {' and '.join(map(str, sorted(sizes_met)))} instances"
     return ""
@@ -137,7 +171,7 @@ def difference_of(candidate: TaskArtifact, baseline: TaskArtifact, scaled: Norma
         scaled: by what both are normalised.
     """
     task, domain = candidate.task, BY_TASK[candidate.task]
-    (ours, lost_c), (theirs, lost_b) = usable(candidate), usable(baseline)
+    (ours, lost_c), (theirs, lost_b) = counted(candidate), counted(baseline)
     pairing = _pairing(ours, theirs, domain)
     higher = lower = None
     if not domain.positional:
@@ -157,6 +191,7 @@ def difference_of(candidate: TaskArtifact, baseline: TaskArtifact, scaled: Norma
             side: tuple(f"{domain.short}, rollout {one.run_index}: {one.why}" for one in lost)
             for side, lost in (("candidate", lost_c), ("baseline", lost_b))
         },
+        scaled.of(domain.nulls[0][0] * len(ours[0].outcomes)),
     )
 
 

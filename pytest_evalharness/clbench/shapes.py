@@ -166,10 +166,12 @@ class SystemSummary(msgspec.Struct, gc=False):
 class Summary(msgspec.Struct, gc=False):
     """The head of an artifact."""
 
+    run_group_id: str | None = None
     status: str | None = None
     system: SystemSummary | None = None
     task: TaskSummary | None = None
     schedule: Any = None
+    run_count: Any = None
     run_mode: str | None = None
 
 
