@@ -83,6 +83,7 @@ def run(parsed: argparse.Namespace) -> int:
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     learned, exact, played = found["learned_from"], found["exact"], found["measured"]
     yield f"{found['label']} in the world {found['world']} ({found['synthetic']})"
+    yield from (f"note: {notice}" for notice in found["notices"])
     yield f"learned from {learned['calls']:,} calls, {learned['turns']:,} turns ({learned['kind']})"
     yield ""
     yield f"{'exact worth of a call':<28} {'its table':>10} {exact['table']:>9.2f}"

@@ -134,7 +134,7 @@ class Prepared:
             EvalHarnessError: the evidence is not enough, was edited, or contradicts itself.
         """
         plan = self.plan
-        return benchmark(
+        report = benchmark(
             self.evidence,
             self.engines,
             tables=self.tables,
@@ -143,6 +143,10 @@ class Prepared:
             keep=self._keep,
             say=say,
         )
+        for engine in self.engines:
+            told = engine.declaration.altered(self._params.get(engine.name))
+            report.notices.extend(f"{engine.name}: the knob {line}" for line in told)
+        return report
 
     def run_once(self, ledger: Ledger, clock: Clock, say: Say | None = None) -> Report:
         """The report, made by whichever process asks first; all others, later runs included, read it.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_evalharness.base.text import printable
 from pytest_evalharness.engines.catalogue.code import code_beside, release
 from pytest_evalharness.engines.catalogue.knobs import Param
 from pytest_evalharness.engines.catalogue.results import Result, checked
@@ -73,6 +74,13 @@ class Declaration:
         """A value for every knob; names that are no knobs are ignored."""
         told = raw or {}
         return {one.name: one.clean(told.get(one.name, one.default)) for one in self.params}
+
+    def altered(self, raw: Mapping[str, Any] | None) -> Iterator[str]:
+        """A line for each value that counts as another one, by `clean`: `alpha=9 counts as 1.0`."""
+        told = raw or {}
+        for one in self.params:
+            if one.name in told and not one.takes(told[one.name]):
+                yield f"{one.name}={printable(told[one.name], 40)} counts as {one.clean(told[one.name])}"
 
     def as_dict(self) -> dict[str, Any]:
         """The declaration as plain JSON values."""

@@ -62,6 +62,15 @@ class Param:
             value = min(value, self.max)
         return self.default if self.kind == "int" and math.isinf(value) else self._typed(value)
 
+    def takes(self, raw: Any) -> bool:
+        """Whether a value counts as what it says; options say numbers as text."""
+        if self.kind == "choice":
+            return raw in self.choices
+        try:
+            return bool(float(raw) == self.clean(raw))
+        except (TypeError, ValueError):
+            return False
+
     def _typed(self, value: float) -> float:
         return int(value) if self.kind == "int" else float(value)
 

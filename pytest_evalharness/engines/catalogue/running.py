@@ -42,7 +42,7 @@ def run_in_world(
     Returns:
         Plain values: `policy`, `value`, `diagnostics`; `learned_from`; `exact`, the exact mean return of a call of the table
         under both completions, of today's agent, chance, the optimum and the worst table; `share_of_optimum`, how much of the way
-        from chance to the optimum the table goes; `measured`, the played calls.
+        from chance to the optimum the table goes; `measured`, the played calls; `notices`, knobs whose value counts as another one.
 
     Raises:
         UsageError: no such engine or world, or less than one call.
@@ -85,6 +85,7 @@ def run_in_world(
         "share_of_optimum": (exact["table"] - exact["random"]) / span if span > 0 else None,
         "measured": _measured(place, table, episodes, seed),
         "completion": COMPLETION,
+        "notices": [f"the knob {line}" for line in chosen.declaration.altered(params)],
         "synthetic": f"simulated customers of the world {place.name}, seed {seed}",
     }
 

@@ -31,6 +31,15 @@ def test_an_engine_beside_the_exact_optimum(capsys):
     assert "20 calls played with it" in text
 
 
+def test_a_knob_that_counts_as_another_value_is_told(capsys):
+    knob = ["--param", "alpha=much"]
+    assert main(["engine", "run", "sarsa", "--world", "acme-small", "--episodes", "1", *knob]) == 0
+    assert "note: the knob alpha=much counts as 0.1" in capsys.readouterr().out
+    words = ["--engines", "sarsa", "--bootstrap", "10", *knob]
+    assert main(["engine", "benchmark", "--evidence", "sim:acme-small", *words]) == 0
+    assert "note: sarsa: the knob alpha=much counts as 0.1" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [

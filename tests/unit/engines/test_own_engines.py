@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_evalharness import BadPolicy, Evidence, NotEnoughEvidence, Param, decision_engine
-from pytest_evalharness.engines.catalogue.contract import declared
+from pytest_evalharness.engines.catalogue.contract import Declaration, declared
 from pytest_evalharness.engines.catalogue.loading import load_engines
 from pytest_evalharness.engines.catalogue.results import load_table
 from pytest_evalharness.errors import EngineFailed, UsageError
@@ -72,6 +72,20 @@ def test_what_is_submitted_becomes_something_usable(param, raw, cleaned):
     found = param.clean(raw)
     assert found == cleaned
     assert type(found) is type(cleaned)
+
+
+def test_a_value_that_counts_as_another_one_is_told():
+    mine = Declaration(
+        "mine", "Custom", "episodes", "",
+        (Param("rate", "", default=0.1, min=0.0, max=1.0), Param("least", "", "int", 3),
+         Param("walk", "", "choice", "up", choices=("up", "down"))),
+    )  # fmt: skip
+    told = {"rate": "9", "least": "4.7", "walk": "sid\x1bewards", "more": 1}
+    assert list(mine.altered(told)) == [
+        "rate=9 counts as 1.0", "least=4.7 counts as 3", "walk=sid\ufffdewards counts as up",
+    ]  # fmt: skip
+    assert list(mine.altered({"rate": "0.50", "least": 4, "walk": "down"})) == []
+    assert list(mine.altered(None)) == []
 
 
 def test_unknown_knobs_are_ignored_and_missing_ones_have_their_defaults(log):
