@@ -74,6 +74,7 @@ class _Found:
         since: when it began, in seconds since 1970; 0 where nothing tells.
         environment: its variables, as far as they are known.
         embedded: whether it ran on the miniature.
+        system: under test; empty where nothing tells.
     """
 
     name: str
@@ -82,6 +83,7 @@ class _Found:
     since: float = 0.0
     environment: Mapping[str, str] = field(default_factory=dict)
     embedded: bool = False
+    system: str = ""
 
 
 def _found(parsed: argparse.Namespace) -> _Found:
@@ -99,27 +101,37 @@ def _found(parsed: argparse.Namespace) -> _Found:
     logs = parsed.logs or folder / "logs"
     if record is not None:
         environment, embedded = _strings(record.identity.get("environment")), bool(record.told["embedded"])
-        name, since = record.name, record.created_at
+        name, since, system = record.name, record.created_at, str(record.told.get("system") or "")
     elif runroot_folders(folder) or not (folder / "manifest.json").exists():
         return _Found(folder.name, parsed.runs_root or folder, logs, environment=os.environ)
     else:
         checkout = checkout or checkout_of(folder)
         embedded = checkout is not None and (checkout / "cl_bench_runs").is_dir()
-        name, since, environment = folder.name, _started(folder), dict(os.environ)
+        manifest = _manifest(folder)
+        name, since, system = folder.name, _started(manifest), str(manifest.get("system") or "")
+        environment = dict(os.environ)
     usual = runs_root_of(environment, checkout or folder, embedded=embedded)
-    return _Found(name, parsed.runs_root or usual, logs, since, environment, embedded)
+    return _Found(name, parsed.runs_root or usual, logs, since, environment, embedded, system)
 
 
-def _started(folder: Path) -> float:
-    """When a run began, in seconds since 1970; 0 where its manifest does not tell."""
+def _manifest(folder: Path) -> Mapping[str, Any]:
+    """A run's manifest; empty where it cannot be read."""
     import json
-
-    from pytest_evalharness.base.clock import parse_iso
 
     try:
         told = json.loads((folder / "manifest.json").read_bytes())
-        return parse_iso(told["started_at"])
-    except (OSError, ValueError, TypeError, KeyError, OverflowError):
+    except (OSError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _started(manifest: Mapping[str, Any]) -> float:
+    """When a run began, in seconds since 1970; 0 where its manifest does not tell."""
+    from pytest_evalharness.base.clock import parse_iso
+
+    try:
+        return parse_iso(manifest["started_at"])
+    except (ValueError, TypeError, KeyError, OverflowError):
         return 0.0
 
 
@@ -127,6 +139,7 @@ def _read(found: _Found) -> LossReport:
     from pytest_evalharness.clbench.campaign.hygiene import engine_settings, settings_check
     from pytest_evalharness.clbench.campaign.loss_words import LossReport
     from pytest_evalharness.clbench.campaign.losses import losses, read_all
+    from pytest_evalharness.clbench.campaign.recipe import OUROBOROS
     from pytest_evalharness.clbench.campaign.retries import limits_of, retries, retry_checks
     from pytest_evalharness.clbench.campaign.runroots import runroot_folders
 
@@ -140,7 +153,7 @@ def _read(found: _Found) -> LossReport:
             not_done=_NOT_DONE,
             next_step="--runs-root DIR names where engines have theirs (OUROBOROS_BENCH_RUNS_ROOT), --logs DIR the logs",
         )
-    if not seen.runroots:
+    if not seen.runroots and (not found.system or OUROBOROS in found.system.lower()):
         notes.append(f"engines: none has a folder at {found.runs_root} that is as young as the campaign")
     for root in seen.runroots:
         notes += [f"{root.folder / name}: {why}" for name, why in root.unreadable.items()]
@@ -155,6 +168,7 @@ def _read(found: _Found) -> LossReport:
         tuple(seen.logs),
         tuple(notes),
         found.embedded,
+        found.system,
     )
 
 

@@ -68,7 +68,7 @@ def opened(home: Path, *, reading: bool = False) -> Iterator[Ledger | None]:
 
     Args:
         home: the folder.
-        reading: whether nothing is to be written. Then a ledger that cannot be written is read all the same, from a copy.
+        reading: whether nothing is to be written. Then a ledger that cannot be written, or whose disk is full, is read all the same, from a copy.
 
     Raises:
         JournalUnavailable: it cannot be opened, or not be written where that is wanted.
@@ -76,14 +76,26 @@ def opened(home: Path, *, reading: bool = False) -> Iterator[Ledger | None]:
     if not (home / _LEDGER).exists():
         yield None
         return
+    with ExitStack() as stack:
+        if not reading:
+            yield stack.enter_context(_open(home))
+            return
+        try:
+            ledger = stack.enter_context(_open(home)) if _writable(home) else None
+        except JournalUnavailable:  # a full disk shows only when something is written
+            ledger = None
+        if ledger is None:
+            beside = Path(stack.enter_context(TemporaryDirectory(prefix="evalharness-")))
+            ledger = stack.enter_context(_open(_copied(home, beside)))
+        yield ledger
+
+
+def _open(home: Path) -> Ledger:
     from pytest_evalharness.base.clock import SystemClock
     from pytest_evalharness.ledger.journal import Ledger
     from pytest_evalharness.ledger.ownership import Owner
 
-    with ExitStack() as stack:
-        if reading and not _writable(home):
-            home = _copied(home, Path(stack.enter_context(TemporaryDirectory(prefix="evalharness-"))))
-        yield stack.enter_context(Ledger.open(home, clock=SystemClock(), owner=Owner.current("evalharness")))
+    return Ledger.open(home, clock=SystemClock(), owner=Owner.current("evalharness"))
 
 
 def _writable(home: Path) -> bool:

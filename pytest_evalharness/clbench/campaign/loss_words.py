@@ -9,6 +9,7 @@ from typing import Any
 from pytest_evalharness.base.clock import iso
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.clbench.campaign.loss_classes import CLOSURES, Count, Fate, Loss, counted
+from pytest_evalharness.clbench.campaign.recipe import OUROBOROS
 from pytest_evalharness.clbench.checking import Check, State
 from pytest_evalharness.clbench.domains import BY_TASK
 
@@ -29,6 +30,7 @@ class LossReport:
         logs: tasks whose log was read.
         notes: what was not read, and why.
         embedded: whether it ran on the miniature.
+        system: under test; empty where nothing tells.
     """
 
     name: str
@@ -39,11 +41,24 @@ class LossReport:
     logs: tuple[str, ...]
     notes: tuple[str, ...] = ()
     embedded: bool = False
+    system: str = ""
+
+    @property
+    def engineless(self) -> bool:
+        """Whether its system is a part of the benchmark, whose only losses are those that its logs tell."""
+        return bool(self.system) and OUROBOROS not in self.system.lower() and not self.engines
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """What has to hold of its engines."""
+        return () if self.engineless else (*self.retries, self.settings)
 
     @property
     def clean(self) -> bool:
         """Whether nothing was lost, as far as the engines tell, no rule of the retry budget broken, and no key open to others."""
         lost = any(one.fate is not Fate.SURVIVED for one in self.losses)
+        if self.engineless:
+            return not lost
         kept = all(check.state is State.OK for check in self.retries)
         return bool(self.engines) and not lost and kept and self.settings.state is not State.FAILED
 
@@ -56,7 +71,10 @@ def report(told: LossReport) -> Iterator[str]:
     )
     where = " (embedded miniature)" if told.embedded else ""
     yield f"{printable(told.name)}{where}: {_decision(every, len(counts))}"
-    yield f"  read: {told.engines} engines' folders, logs of {', '.join(map(_short, told.logs)) or 'no task'}"
+    engines = f"{told.engines} engines' folders"
+    if told.engineless:
+        engines = f"no engines, which {printable(told.system)} does not have"
+    yield f"  read: {engines}, logs of {', '.join(map(_short, told.logs)) or 'no task'}"
     for kind, count in counts.items():
         yield f"  {kind}: {fates(count)}"
         yield f"      closed by: {CLOSURES[kind].closure}"
@@ -66,7 +84,7 @@ def report(told: LossReport) -> Iterator[str]:
         yield from (f"      {_occurrence(one)}" for one in mine[:_SHOWN])
         if more := len(mine) - _SHOWN if len(mine) > _SHOWN else 0:
             yield f"      and {more} more (--json tells all)"
-    for check in (*told.retries, told.settings):
+    for check in told.checks:
         yield f"  {check.state:<10} {check.name}: {printable(check.seen, 400)}"
         if check.state is not State.OK:
             yield f"             needed: {check.needed}"
@@ -108,7 +126,7 @@ def as_data(told: LossReport) -> dict[str, Any]:
                 "needed": check.needed,
                 "mend": check.mend,
             }
-            for check in (*told.retries, told.settings)
+            for check in told.checks
         ],
         "not_read": list(told.notes),
     }

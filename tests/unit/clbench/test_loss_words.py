@@ -33,6 +33,18 @@ def test_nothing_was_lost():
     ]
 
 
+def test_a_system_that_has_no_engines_has_none_to_doubt():
+    unknown = replace(FINE, state=State.UNKNOWN)
+    inner = told(engines=0, retries=(unknown,), system="notebook")
+    assert inner.clean
+    assert list(report(inner)) == [
+        "mine: nothing that is known was lost",
+        "  read: no engines, which notebook does not have, logs of cohort",
+    ]
+    assert not replace(inner, system="ouroboros").clean
+    assert not replace(inner, losses=(oom(),)).clean
+
+
 def test_the_lost_are_told_first_and_the_rest_is_counted():
     many = [oom(Fate.SURVIVED, question=f"s{n}") for n in range(3)]
     lines = list(report(told(*many, oom(question="t9", task="cohort_studies", position=17, at=0.0))))

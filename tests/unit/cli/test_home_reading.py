@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -44,6 +45,27 @@ def test_what_writes_does_not_work_on_a_copy(kept, monkeypatch):
         assert ledger.path.parent == kept
     with home.opened(kept, reading=True) as ledger:
         assert ledger.path.parent != kept
+
+
+def can_mount():
+    """Whether this user may mount a disk of its own."""
+    probe = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /mnt"]
+    return shutil.which("unshare") and subprocess.run(probe, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not can_mount(), reason="needs the right to mount a small disk")
+def test_a_ledger_on_a_full_disk_is_read(kept, tmp_path_factory):
+    disk = tmp_path_factory.mktemp("disk")
+    script = (
+        'mount -t tmpfs -o size=512k none "$1" && cp -r "$2" "$1/home" && '
+        '{ cat /dev/zero > "$1/ballast" 2>/dev/null; "$3" -m pytest_evalharness.cli runs ls --home "$1/home"; }'
+    )
+    command = ["unshare", "--mount", "sh", "-c", script, "sh", disk, kept, sys.executable]
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "run-1" in done.stdout
 
 
 def test_a_ledger_that_cannot_be_read_either_is_told(read_only, monkeypatch):
