@@ -67,6 +67,11 @@ class LookedCheck:
         return f"<{self.headline}>"
 
     @property
+    def lost(self) -> bool:
+        """Whether it is lost, and was disclosed to be."""
+        return bool(self.loss) and self.check.state is not State.OK
+
+    @property
     def state(self) -> State:
         """How it ended. A bare comparison with it is strict."""
         self.consumed = True

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_evalharness.errors import UsageError
+from pytest_evalharness.errors import Inconclusive, Untrustworthy, UsageError
 from pytest_evalharness.plugin.clbench_marks import as_told
 from pytest_evalharness.plugin.collection import only_looks
 from pytest_evalharness.plugin.fixtures import without_mark
@@ -178,5 +178,6 @@ def _family(config: pytest.Config, plan: RunPlan) -> Any:
 
 
 def _disclosed(reason: str) -> tuple[pytest.MarkDecorator, ...]:
-    """A loss that is disclosed is expected; one that is none is no longer to be disclosed, so it fails."""
-    return (pytest.mark.xfail(reason=reason, strict=True),) if reason else ()
+    """A loss that is disclosed is expected; one that is none is no longer to be disclosed, and a fault of the test is none."""
+    expected = (AssertionError, Inconclusive, Untrustworthy)
+    return (pytest.mark.xfail(reason=reason, strict=True, raises=expected),) if reason else ()

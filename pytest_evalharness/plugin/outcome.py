@@ -91,7 +91,13 @@ def pytest_runtest_makereport(
         item.user_properties[:] = [pair for pair in item.user_properties if not pair[0].startswith(PREFIX)]
     report = yield
     error = call.excinfo.value if call.excinfo is not None else None
-    if isinstance(error, EvalHarnessError):
+    if (
+        report.skipped
+        and hasattr(report, "wasxfail")
+        and any(getattr(r, "lost", False) for r in runs_of(item))
+    ):
+        put(item, report, OUTCOME, DISCLOSED)
+    elif isinstance(error, EvalHarnessError):
         _translate(item, report, error)
     elif report.when == "call" and report.passed and (mark_of(item) is not None or results_of(item)):
         _demand_judgement(item, report)
@@ -101,9 +107,6 @@ def pytest_runtest_makereport(
 
 
 def _translate(item: pytest.Item, report: pytest.TestReport, error: EvalHarnessError) -> None:
-    if report.skipped and any(getattr(one, "loss", "") for one in runs_of(item)):
-        put(item, report, OUTCOME, DISCLOSED)
-        return
     if isinstance(error, Inconclusive) and session_of(item.config).settings["inconclusive"] != "fail":
         report.outcome = "skipped"
         path, line, _ = item.location

@@ -326,6 +326,24 @@ def test_a_disclosed_loss_that_is_none_fails(folder):
     result.stdout.fnmatch_lines(["*XPASS(strict)*it was lost*"])
 
 
+def test_only_the_loss_is_expected_and_no_fault_of_the_test(folder):
+    folder.publish("mine", 0.4, rollouts=2, poisoned=("code/rollout 1",))
+    folder.cases("""
+pytestmark = pytest.mark.clbench(run="runs/mine", rollouts=2, tasks=["code"], losses={"code/rollout 1": "the provider was down"})
+
+def test_bare(clbench_pass):
+    assert clbench_pass.state == "ok"
+
+def test_fault(clbench_pass):
+    clbench_pass.requires()
+""")
+    assert folder.run("-k", "bare").ret == 0
+    assert folder.results()[1]["cases"][2]["outcome"] == "disclosed"
+    result = folder.run("-k", "fault and 1")
+    assert result.ret == 1
+    result.assert_outcomes(failed=1)
+
+
 def test_scores_are_read_by_claims_and_only_of_runs_that_may_be_believed(folder):
     folder.publish("icl-gpt-5.4", 0.2)
     folder.publish("mine", 0.5)
