@@ -5,9 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.closing import Closing
 from pytest_evalharness.base.database import Run
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.ledger import claims, leases
@@ -50,7 +51,7 @@ _GIVE = "INSERT OR REPLACE INTO once VALUES (?, ?, 'done', NULL, NULL, NULL, ?)"
 _LATEST = "SELECT * FROM comparisons WHERE plan_key = ? ORDER BY attempt DESC LIMIT 1"
 
 
-class Ledger:
+class Ledger(Closing):
     """The journal of one home folder, shared by all processes and threads of one machine. See `open`.
 
     Attributes:
@@ -127,12 +128,6 @@ class Ledger:
     def close(self) -> None:
         """Close the file."""
         self._storage.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # -------------------------------------------------------------------- runs
 

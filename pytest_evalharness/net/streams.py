@@ -7,13 +7,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
 from urllib.parse import urljoin
 
 import httpcore
 import httpx
 
+from pytest_evalharness.base.closing import Closing
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.net.answer import EXCERPT
 from pytest_evalharness.net.downloads import DownloadPool
@@ -45,7 +44,7 @@ class Streamed:
     chunks: Iterator[bytes] = field(repr=False)
 
 
-class Streams:
+class Streams(Closing):
     """GETs whose bodies are streamed, each asked for once. Safe to use from several threads; close it at the end.
 
     A path is asked for at the API with its headers. An absolute address, and whatever a redirect leads to outside of the
@@ -88,14 +87,6 @@ class Streams:
     def __repr__(self) -> str:
         """The address, never a header."""
         return f"Streams({harmless(self._base)})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close every connection."""

@@ -8,13 +8,13 @@ import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import httpcore
 import httpx
 
 from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.closing import Closing
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.net.answer import EXCERPT, Answer
 from pytest_evalharness.net.errors import HttpStatus, NetError, Redirected, TooLarge, harmless
@@ -63,7 +63,7 @@ class _Call:
     stoppable: bool = False
 
 
-class Transport:
+class Transport(Closing):
     """Calls to one server. Safe to use from several threads; close it at the end.
 
     A GET is repeated on 408, 425, 429, 500, 502, 503, 504 and on broken connections, with growing, jittered
@@ -131,14 +131,6 @@ class Transport:
     def host(self) -> str:
         """The server's host and port, for messages."""
         return harmless(self._base.netloc.decode("ascii", "replace"), 120)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close every connection."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.closing import Closing
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.errors import FieldUnavailable, NotTheService
 from pytest_evalharness.net import Limits, MakeCarrier
@@ -61,7 +61,7 @@ _NO_LEAGUE = Missing(
 )
 
 
-class Observatory:
+class Observatory(Closing):
     """A client of one league server. Safe to use from several threads; close it at the end.
 
     Every call raises, in the words of `pytest_evalharness.errors`:
@@ -121,14 +121,6 @@ class Observatory:
     def __repr__(self) -> str:
         """The address, never the token."""
         return f"Observatory({named(self.server_root)})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close every connection."""

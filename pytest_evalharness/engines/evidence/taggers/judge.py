@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 
 from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.closing import Closing
 from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.engines.evidence.sampling import ScrubbedCall
 from pytest_evalharness.engines.evidence.taggers import transcripts
@@ -35,7 +35,7 @@ _Said = list[dict[str, Any] | None]
 """What was said of each agent turn of one call."""
 
 
-class JudgeTagger:
+class JudgeTagger(Closing):
     """See the module.
 
     Args:
@@ -185,14 +185,6 @@ class JudgeTagger:
         """End every wait, close connections and the file of answers."""
         self._asker.close()
         self._cache.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _Fare:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from pytest_evalharness.base.closing import Closing
 from pytest_evalharness.engines.evidence.sampling import ScrubbedCall
 from pytest_evalharness.engines.evidence.taggers.cues import Cues, heaviest, words
 from pytest_evalharness.engines.evidence.taggers.reading import MIDDLE_TRUST, Reading
@@ -48,7 +48,7 @@ class RuleReader:
         return max(stage, max(met) - len(self._objections)), objection
 
 
-class RuleTagger:
+class RuleTagger(Closing):
     """See the module."""
 
     kind = "rule"
@@ -77,14 +77,6 @@ class RuleTagger:
 
     def close(self) -> None:
         """Nothing is open."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def cues_hash(world: World) -> str:

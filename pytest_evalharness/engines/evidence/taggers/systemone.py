@@ -7,10 +7,10 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.closing import Closing
 from pytest_evalharness.base.files import canonical_json
 from pytest_evalharness.engines.evidence.sampling import ScrubbedCall
 from pytest_evalharness.engines.evidence.taggers import transcripts
@@ -42,7 +42,7 @@ class Backend(Protocol):
         ...
 
 
-class ModelTagger:
+class ModelTagger(Closing):
     """Asks which move each agent turn was, of the transcript up to that turn; the state before it is read by cues.
 
     Args:
@@ -157,14 +157,6 @@ class ModelTagger:
         """Close connections, or end the command; and close the file of answers."""
         self._backend.close()
         self._cache.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _Endpoint:
