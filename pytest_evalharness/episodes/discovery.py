@@ -9,7 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.episodes.references import Reference, reference
 from pytest_evalharness.errors import UnknownPolicy
 from pytest_evalharness.observatory.client import Observatory
@@ -172,9 +172,10 @@ def _bounded(episodes: Sequence[Reference], selection: Selection) -> Found:
 
 def _more(selection: Selection, count: int, *, whole: bool) -> str:
     """That episodes were left out, and of how many if all of them were counted."""
-    what = "failed episodes" if selection.failed_only else "episodes"
-    of = f" of {count}" if whole else ""
-    return f"there are more: {selection.most}{of} {what} were taken; -n NUM takes another number"
+    what = "failed episode" if selection.failed_only else "episode"
+    most = selection.most or 0
+    taken = f"{most} of {counted(count, what)}" if whole else counted(most, what)
+    return f"there are more: {taken} {'was' if most == 1 else 'were'} taken; -n NUM takes another number"
 
 
 def _listed(

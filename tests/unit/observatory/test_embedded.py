@@ -13,7 +13,7 @@ import pytest
 from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.errors import ServerUnreachable
 from pytest_evalharness.observatory import embedded, turns
-from pytest_evalharness.observatory.embedded import EmbeddedServer, await_health, serving
+from pytest_evalharness.observatory.embedded import EmbeddedServer, await_health
 
 READY = """import os, sys
 print('{"api": "here"}', flush=True)
@@ -82,24 +82,6 @@ def test_a_home_that_another_run_holds_too_long_is_told_and_nothing_is_to_be_ins
     assert waits == ["told"]
     assert refused.value.next_step.startswith("wait until the other run on this home has ended")
     assert "pip" not in refused.value.next_step
-
-
-@pytest.mark.parametrize("worker", [False, True], ids=["serial", "worker"])
-def test_runs_of_one_home_take_turns(tmp_path, worker):
-    first = EmbeddedServer(tmp_path, seed=7)
-    first.start()
-    second = EmbeddedServer(tmp_path, seed=7, on_wait=lambda: threading.Thread(target=first.stop).start())
-    try:
-        if worker:
-            second.start_when_needed()
-            await_health(second.api, SystemClock(), home=second.home)
-        else:
-            second.start()
-        assert serving(second.home, SystemClock()) == second.api
-        assert not (second.home / "waiting.txt").exists()
-    finally:
-        second.stop()
-        first.stop()
 
 
 def test_a_run_that_waits_for_its_turn_can_be_stopped(tmp_path):
