@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from pytest_evalharness.clbench.case_plan import RETRIES, SMOKE, ComparePlan, Ru
 from pytest_evalharness.clbench.cases import OF_LOSSES, PassName, invariants
 from pytest_evalharness.clbench.checking import Check, State
 from pytest_evalharness.clbench.compared import ComparedRuns
-from pytest_evalharness.clbench.comparing import compare
+from pytest_evalharness.clbench.comparing import RunComparison, compare
 from pytest_evalharness.clbench.domains import BY_TASK, Family
 from pytest_evalharness.clbench.leaderboard import reference_of
 from pytest_evalharness.clbench.looked import LookedCheck, LookedRun
@@ -25,7 +26,9 @@ from pytest_evalharness.clbench.looked_scores import LookedScores
 from pytest_evalharness.clbench.poisoning import auto_resolved, flags
 from pytest_evalharness.clbench.run_folder import PublishedRun, read_run
 from pytest_evalharness.clbench.scoring import score_run
+from pytest_evalharness.errors import EvalHarnessError
 from pytest_evalharness.ledger.campaigns import CampaignRecord
+from pytest_evalharness.ledger.states import CampaignState
 from pytest_evalharness.verdict.checks import Check as VerdictCheck
 from pytest_evalharness.verdict.checks import CheckState
 
@@ -46,6 +49,7 @@ class CaseRuns:
         self._how = how
         self._read: dict[Path, PublishedRun] = {}
         self._made: dict[str, dict[str, Any]] = {}
+        self._gates: dict[ComparePlan, float] = {}
 
     def folder(self, told: str, checkout: str | None = None) -> Path:
         """Where a run is.
@@ -182,25 +186,57 @@ class CaseRuns:
         ]
         return told + [f"deviates   {one}" for one in campaign.deviations]
 
-    def compare(self, plan: ComparePlan) -> ComparedRuns:
+    def compare(
+        self, plan: ComparePlan, together: Sequence[ComparePlan | None] | None = None
+    ) -> ComparedRuns:
         """Two runs, compared.
+
+        Args:
+            plan: what is asked.
+            together: every comparison that is tested together with it, itself included; None in the place of one that is
+                not run. None if it is adjusted for nobody.
 
         Raises:
             EvalHarnessError: one of them is not there, or they have nothing in common.
         """
+        return ComparedRuns(self._compared(plan, None if together is None else self._others(plan, together)))
+
+    def _compared(self, plan: ComparePlan, others: Sequence[float] | None) -> RunComparison:
         reference = None if plan.reference is None else self.published(plan.reference, plan.checkout)
-        return ComparedRuns(
-            compare(
-                plan.declaration,
-                self.published(plan.candidate, plan.checkout),
-                self.published(plan.baseline, plan.checkout),
-                reference=reference,
-                scale=plan.scale,
-                tasks=plan.tasks,
-                beside=self._campaigns(plan),
-                aa=plan.aa,
-            )
+        return compare(
+            plan.declaration,
+            self.published(plan.candidate, plan.checkout),
+            self.published(plan.baseline, plan.checkout),
+            reference=reference,
+            scale=plan.scale,
+            tasks=plan.tasks,
+            beside=self._campaigns(plan),
+            others=others,
+            aa=plan.aa,
         )
+
+    def _others(self, plan: ComparePlan, together: Sequence[ComparePlan | None]) -> list[float]:
+        """What the others bring to Holm's adjustment. A guard's margin is its own, and its direction stands beside them all."""
+        others = [one for one in together if one != plan]
+        if plan.declaration.claim.needs_margin:
+            return [1.0] * len(others)
+        return [self._gate(one) for one in others if one is None or not one.declaration.claim.needs_margin]
+
+    def _gate(self, plan: ComparePlan | None) -> float:
+        """The p-value of another comparison; 1 where nobody should believe one, or its campaign has not ended."""
+        if plan is None or not self._ended(plan):
+            return 1.0
+        if plan not in self._gates:
+            try:
+                self._gates[plan] = self._compared(plan, None).p_gate
+            except EvalHarnessError:
+                return 1.0
+        return self._gates[plan]
+
+    def _ended(self, plan: ComparePlan) -> bool:
+        """Whether none of a comparison's runs is still being made: a look before its end would be kept, and be another run."""
+        records = [self._record(name) for name in (plan.candidate, plan.baseline, plan.reference) if name]
+        return all(one is None or one.state is CampaignState.FINISHED for one in records)
 
     def _campaigns(self, plan: ComparePlan) -> list[VerdictCheck]:
         """In what the campaigns behind two runs differ, where the journal knows both: the edit, and whatever else."""

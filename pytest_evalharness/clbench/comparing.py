@@ -8,7 +8,7 @@ arm the permutation test must agree; with fewer than 5, or one of some task, not
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_evalharness.clbench.comparable import (
@@ -42,6 +42,7 @@ from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Margins
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.figures import signed
+from pytest_evalharness.verdict.gate import adjusted_p
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Decision, Reason, Separated, Verdict
 
@@ -125,6 +126,9 @@ class RunComparison:
         least_p: the smallest that it could have been; likewise.
         detectable: the smallest true difference that such runs find with 80 % power; None where nothing tells the spread.
         needed: rollouts a task with which `target_lift` is found with 80 % power; likewise.
+        p_gate: the larger of the two tests' p-values, by which a direction is told; 1 where nothing is told.
+        p_adjusted: the same among all comparisons that are tested together.
+        family: how many these are, itself included; None where it is adjusted for nobody.
         embedded: whether the runs are of the embedded miniature.
         aa: whether both are one system by design.
     """
@@ -146,6 +150,9 @@ class RunComparison:
     least_p: float | None
     detectable: float | None
     needed: int | None
+    p_gate: float = 1.0
+    p_adjusted: float = 1.0
+    family: int | None = None
     embedded: bool = False
     aa: bool = False
 
@@ -164,6 +171,7 @@ def compare(
     scale: Scale = Scale.BITS,
     tasks: Collection[str] = (),
     beside: Collection[Check] = (),
+    others: Sequence[float] | None = None,
     aa: bool = False,
 ) -> RunComparison:
     """Compare two runs: trust first, then the effect, then the claim.
@@ -176,6 +184,8 @@ def compare(
         scale: of cohort studies.
         tasks: those that are compared; all that both have if left out.
         beside: what else was looked at, and is told with the checks of the runs.
+        others: p-values of the comparisons that are tested together with this one, for Holm's adjustment; None if it is
+            adjusted for nobody.
         aa: whether both are one system by design. A direction is then an alarm; no difference is what was to be expected.
 
     Raises:
@@ -194,7 +204,8 @@ def compare(
         broken += too_many_lost(told, lost_tasks(candidate, baseline, only))
     composites = Composites(told)
     standard = Standard.of(declaration)
-    reading, notes, p_exact = _reading(composites, standard)
+    reading = _reading(composites, standard, () if others is None or aa else others)
+    notes, p_exact = reading.notes, reading.p_exact
     if aa and not broken and reading.verdict in {Verdict.BETTER, Verdict.WORSE}:
         broken.append(Finding(Reason.AA_ALARM, f"the rollouts say {reading.verdict}"))
     limits = rules.margins(composites, standard) if told and composites.fewest else None
@@ -226,6 +237,9 @@ def compare(
         smallest_p(composites.strata) if p_exact is not None and not broken else None,
         detectable,
         needed,
+        1.0 if broken else reading.p_gate,
+        1.0 if broken else reading.p_adjusted,
+        None if others is None or aa else 1 + len(others),
         embedded=candidate.family is Family.EMBEDDED,
         aa=aa,
     )
@@ -280,24 +294,36 @@ def _shaken(
     return (), (Finding(Reason.MISSING_WEAKENS, told),) if weakened else ()
 
 
-def _reading(
-    composites: Composites, standard: Standard
-) -> tuple[rules.Reading, tuple[Finding, ...], float | None]:
-    """What the rollouts alone say, with the particulars of every reason."""
+@dataclass(frozen=True)
+class _Read:
+    """What the rollouts alone say, with the particulars of every reason and the p-values behind it."""
+
+    verdict: Verdict
+    notes: tuple[Finding, ...]
+    p_exact: float | None = None
+    p_gate: float = 1.0
+    p_adjusted: float = 1.0
+
+
+def _reading(composites: Composites, standard: Standard, others: Sequence[float]) -> _Read:
     if not composites.tasks or not composites.measurable or composites.fewest < rules.FEWEST:
         told = "; ".join(_few(composites.tasks))
-        reading = rules.Reading(Verdict.INCONCLUSIVE, (Reason.FEW_ROLLOUTS,))
-        return reading, (Finding(Reason.FEW_ROLLOUTS, told),), None
+        return _Read(Verdict.INCONCLUSIVE, (Finding(Reason.FEW_ROLLOUTS, told),))
     found = composites.means(standard.alpha)
     if found.p is None:
-        reading = rules.Reading(Verdict.INCONCLUSIVE, (Reason.NO_SPREAD,))
-        return reading, (Finding(Reason.NO_SPREAD, "rollouts of each arm earned one and the same"),), None
-    towards, p_exact, against = int(found.low > 0.0) - int(found.high < 0.0), None, None
+        told = "rollouts of each arm earned one and the same"
+        return _Read(Verdict.INCONCLUSIVE, (Finding(Reason.NO_SPREAD, told),))
+    towards, p_exact, p_gate = int(found.low > 0.0) - int(found.high < 0.0), None, found.p
     if composites.fewest < rules.SMALL:
         p_exact = composites.exact_p()
-        against = Reason.EXACT_DISAGREES if p_exact > standard.alpha else None
+        p_gate = max(p_gate, p_exact)
+    p_adjusted = adjusted_p(p_gate, others)
+    against = Reason.FAMILY if p_adjusted > standard.alpha else None
+    if p_exact is not None and p_exact > standard.alpha:
+        against = Reason.EXACT_DISAGREES
     reading = rules.conclude(composites, standard, towards, against=against, p_exact=p_exact)
-    return reading, tuple(_particulars(composites, reading, p_exact)), p_exact
+    notes = tuple(_particulars(composites, reading, p_exact))
+    return _Read(reading.verdict, notes, p_exact, p_gate, p_adjusted)
 
 
 def _few(tasks: tuple[TaskDifference, ...]) -> Iterator[str]:

@@ -74,6 +74,11 @@ def _broken(told: RunComparison) -> Iterator[tuple[str, str]]:
 def _told(told: RunComparison) -> Iterator[tuple[str, str]]:
     yield from _runs(told)
     yield "metric", _metric(told)
+    if told.family is not None and told.family > 1:
+        yield (
+            "family",
+            f"raw p={told.p_gate:.2g}, adjusted p={told.p_adjusted:.2g} (Holm, {told.family} comparisons tested together)",
+        )
     for task in told.tasks:
         yield BY_TASK[task.task].short, _task(task, told.declaration.alpha)
     if told.detectable is not None:
@@ -188,6 +193,9 @@ def to_json(told: RunComparison) -> dict[str, Any]:
         "ci": [found.low, found.high] if found is not None else None,
         "p": found.p if found is not None else None,
         "p_exact": told.p_exact,
+        "p_gate": told.p_gate if trusted else None,
+        "p_adjusted": told.p_adjusted if trusted else None,
+        "family": told.family,
         "means": None if told.means is None else list(told.means),
         "rollouts": [n_c, n_b] if trusted else None,
         "detectable": told.detectable if trusted else None,

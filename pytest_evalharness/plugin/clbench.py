@@ -89,7 +89,7 @@ def clbench_ab(request: pytest.FixtureRequest, evalharness_run: EvalSession) -> 
     plan = _asked(request, evalharness_run, "clbench_ab", CLBENCH_AB)
     if not isinstance(plan, ComparePlan):
         raise without_mark(request, "clbench_ab", CLBENCH_AB)
-    looked = evalharness_run.clbench.compare(plan)
+    looked = evalharness_run.clbench.compare(plan, evalharness_run.compared)
     remember_run(request.node, looked)
     looked.require_trust()
     return looked

@@ -67,7 +67,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         run = session_of(config)
         make_plans(run, cases)
-        run.family = together.family_plan(run, config, {item.nodeid for item in cases})
+        selected = {item.nodeid for item in cases}
+        run.family = together.family_plan(run, config, selected)
+        run.compared = together.compared_together(run, config, selected)
     except UsageError as error:
         _refuse(config, session.items, error)
         return

@@ -31,6 +31,7 @@ class EvalSession(LeagueSession):
         found: what the case that runs now has found.
         engine_plans: the selected cases on decision engines, and what they ask.
         clbench_plans: the selected cases on runs of CL-Bench, and what they ask.
+        compared: the comparisons of such runs that are tested together, as of `together.compared_together`.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -47,6 +48,7 @@ class EvalSession(LeagueSession):
         self.found: list[ABResult | PoolResult] = []
         self.engine_plans: dict[str, EnginePlan] = {}
         self.clbench_plans: dict[str, RunPlan | ComparePlan] = {}
+        self.compared: list[ComparePlan | None] | None = None
         self._prepared: dict[str, Prepared] = {}
         self._clbench: CaseRuns | None = None
 

@@ -9,9 +9,10 @@ import pytest
 
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.plugin.kinds import KINDS
-from pytest_evalharness.plugin.marks import mark_of
+from pytest_evalharness.plugin.marks import CLBENCH_AB, mark_of
 
 if TYPE_CHECKING:
+    from pytest_evalharness.clbench.case_plan import ComparePlan
     from pytest_evalharness.league.family import FamilyPlan
     from pytest_evalharness.ledger.families import Member
     from pytest_evalharness.plugin.session import EvalSession
@@ -39,16 +40,20 @@ def _asked(run: EvalSession, nodeid: str, mark: pytest.Mark) -> Asked:
         return {"case": nodeid}, None
 
 
+_COMPARED = pytest.StashKey["list[tuple[str, pytest.Mark]]"]()
 _COLLECTED = pytest.StashKey["list[tuple[str, pytest.Mark]]"]()
 
 
 def gather(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     """Remember what was collected, before anything is deselected."""
     found = config.stash[_COLLECTED] = []
+    compared = config.stash[_COMPARED] = []
     for item in items:
         mark = mark_of(item)
         if mark is not None and mark.name in KINDS:  # each engine's verdict has its own caveat for the others
             found.append((item.nodeid, mark))
+        elif mark is not None and mark.name == CLBENCH_AB:
+            compared.append((item.nodeid, mark))
 
 
 def family_plan(run: EvalSession, config: pytest.Config, selected: Collection[str]) -> FamilyPlan | None:
@@ -78,6 +83,38 @@ def family_plan(run: EvalSession, config: pytest.Config, selected: Collection[st
         incomplete=bool(config.getoption("lf", default=False)),
         collected_under=_narrowed(config),
     )
+
+
+def compared_together(
+    run: EvalSession, config: pytest.Config, selected: Collection[str]
+) -> list[ComparePlan | None] | None:
+    """The comparisons of CL-Bench runs that this run collected, one for each question; None where nothing is adjusted.
+
+    One that is deselected is not judged, and has None in its place: the others count it as p = 1. Cases that ask exactly
+    the same make one. Claims about a margin are guards; what they find by the way stands among all.
+    """
+    from pytest_evalharness.clbench.case_plan import ComparePlan
+    from pytest_evalharness.plugin.clbench_marks import compare_plan_of
+
+    asked: dict[Any, bool] = {}
+    for nodeid, mark in config.stash.get(_COMPARED, []):
+        chosen, key = nodeid in selected, run.clbench_plans.get(nodeid)
+        try:
+            key = key or compare_plan_of(nodeid, mark.kwargs, run.settings)[0]
+        except UsageError:
+            key = None  # nobody runs it, and nobody minds
+        asked[key or nodeid] = asked.get(key or nodeid, False) or chosen
+    if len(asked) > 1 and not run.settings["aa"]:
+        run.notices.append(_compared_words(len(asked), run.settings["multiplicity"]))
+    if run.settings["aa"] or run.settings["multiplicity"] == "none":
+        return None
+    return [key if chosen and isinstance(key, ComparePlan) else None for key, chosen in asked.items()]
+
+
+def _compared_words(count: int, method: str) -> str:
+    if method == "none":
+        return f"--eval-multiplicity none: {count} comparisons of CL-Bench runs, each judged as if it were the only one; some may stand by chance"
+    return f"family: {count} comparisons of CL-Bench runs are tested together, p-values adjusted by Holm (--eval-multiplicity)"
 
 
 def _member(made: Sequence[tuple[str, Declaration | None]], selected: Collection[str]) -> Member:

@@ -12,8 +12,11 @@ import pytest
 import pytest_evalharness.clbench.case_runs
 import pytest_evalharness.clbench.comparison_words
 import pytest_evalharness.report.clbench  # noqa: F401
+from pytest_evalharness.clbench.comparing import METRIC, compare
 from pytest_evalharness.clbench.domains import BY_TASK, Family
+from pytest_evalharness.clbench.run_folder import read_run
 from pytest_evalharness.clbench.trust import CHECKS
+from pytest_evalharness.verdict.claim import Declaration
 from tests.integration.plugin.conftest import RESULTS_SCHEMA, UNUSED
 from tests.unit.clbench.left import Left, error
 
@@ -200,6 +203,29 @@ def test_what_does_not_pass(folder, more, body, code, said):
     assert any(
         result.stdout.str().replace("\n", " ").find(part) >= 0 for part in said.strip("*").split("*")[:1]
     )
+
+
+def test_comparisons_of_one_session_are_adjusted_for_one_another(folder):
+    runs = {name: folder.publish(name, level) for name, level in (("new", 0.5), ("old", 0.3), ("even", 0.3))}
+    p = compare(Declaration("better", metric=METRIC), read_run(runs["new"]), read_run(runs["old"])).p_gate
+    two = AB.format(more=f", alpha={1.5 * p!r}", body="clbench_ab.require()")
+    folder.cases(
+        two + AB.format(more="", body="clbench_ab.require()").replace("new", "even").replace("edit", "other")
+    )
+    result = folder.run(
+        "-k", "edit"
+    )  # what is deselected is counted too, else a selection would be a way out
+    assert result.ret == 10
+    _, told = folder.results()
+    (row,) = told["cases"][0]["clbench"]
+    assert ([one["reason"] for one in row["reasons"]], row["family"]) == (["family"], 2)
+    assert row["p_adjusted"] == pytest.approx(2 * p)
+    assert told["notices"][0].startswith("family: 2 comparisons of CL-Bench runs are tested together")
+    (properties,) = folder.properties()
+    assert properties["evalharness.family"] == "2"
+    result = folder.run("-k", "edit", "--eval-multiplicity=none")
+    assert result.ret == 0
+    assert "each judged as if it were the only one" in result.stdout.str()
 
 
 def test_an_untrustworthy_run_says_nothing_else(folder):
@@ -525,7 +551,8 @@ def test_whole(clbench_run):
     assert folder.run("-k", "whole", *EMBEDDED).ret == 0
     assert len(list(logs.iterdir())) == 1  # read again, not paid again
     again, miniature = folder.results()[1]["notices"]
-    assert again == "campaign mine: it was finished before: nothing was run"
+    assert again.startswith("campaign mine: it was finished ")
+    assert again.endswith(" ago: nothing was run")
     assert miniature.startswith("the benchmark is the embedded miniature")
     folder.cases(
         AB.format(more="", body="clbench_ab.require()")

@@ -162,6 +162,22 @@ def test_every_answer_that_there_is(made, declared, level, verdict, decision):
     assert result.consumed is (decision is Decision.NOT_MET)
 
 
+def test_a_direction_has_to_stand_among_the_comparisons_that_are_tested_with_it(made):
+    new, old = made("new", 0.6), made("old", 0.4)
+    alone = compare(BETTER, new, old)
+    assert (alone.p_gate, alone.p_adjusted, alone.family) == (alone.found.p, alone.found.p, None)
+    enough = int(0.05 / alone.p_gate)
+    for count, verdict in ((enough - 1, Verdict.BETTER), (enough + 1, Verdict.INCONCLUSIVE)):
+        among = compare(BETTER, new, old, others=[1.0] * count)
+        assert (among.verdict, among.family) == (verdict, count + 1)
+        assert among.p_adjusted == pytest.approx(min(1.0, alone.p_gate * (count + 1)))
+        assert among.found == alone.found
+    assert [one.reason for one in among.reasons] == [Reason.FAMILY]
+    assert any("comparisons tested together" in line for line in ComparedRuns(among).lines())
+    five = compare(BETTER, made("few", 0.6, tasks=(SALES,)), old, tasks=[SALES], others=[0.01])
+    assert five.p_gate == max(five.found.p, five.p_exact)  # both tests have to stand
+
+
 def test_one_seed_is_a_smoke_test(made):
     found = compare(BETTER, made("new", 0.9, rollouts=1), made("old", 0.1, rollouts=1))
     assert [one.reason for one in found.reasons] == [Reason.FEW_ROLLOUTS]
