@@ -1,4 +1,4 @@
-"""From a plan to frozen arms: versions resolved, builds compared, the field chosen once and written down."""
+"""From a plan to frozen arms: versions, builds and the field agreed on once, by all processes, and written down."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_evalharness.base.clock import Clock
-from pytest_evalharness.base.deadline import Deadline
-from pytest_evalharness.base.text import printable
-from pytest_evalharness.errors import DeclarationChanged, EvalHarnessError, FieldUnavailable
+from pytest_evalharness.errors import DeclarationChanged, EvalHarnessError
 from pytest_evalharness.league.adopting import Adopter
 from pytest_evalharness.league.arms import CANDIDATE, SIDES, Arm, build_arm
 from pytest_evalharness.league.asked import asked_of, bodies_of, labels_of, specs_of, versions_of
 from pytest_evalharness.league.build_check import BuildCheck
 from pytest_evalharness.league.frozen import Frozen, builds_of, frozen_of, laid_down, parts_of, strata_of
+from pytest_evalharness.league.live_field import LiveField
 from pytest_evalharness.league.local_builds import BuildSources
 from pytest_evalharness.league.plan import ComparisonPlan
 from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration, require_own_arms
 from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.renewing import Renewed
-from pytest_evalharness.league.roster import Roster, division_of, no_longer_live, resolve_field
+from pytest_evalharness.league.roster import Roster
 from pytest_evalharness.league.single_arm import SingleArmPlan, frozen_arm
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.keys import arm_key, digest
@@ -33,10 +32,8 @@ from pytest_evalharness.ledger.runs import SINGLE_ARM
 
 if TYPE_CHECKING:
     from pytest_evalharness.observatory.client import Observatory
-    from pytest_evalharness.observatory.models import Membership
     from pytest_evalharness.observatory.resolve import ResolvedPolicy
 
-_ROSTER_SECONDS = 120.0
 _Found = TypeVar("_Found")
 
 
@@ -56,6 +53,7 @@ class Freezer:
 
     Attributes:
         adopter: takes up requests that somebody else created.
+        live: who plays on the leagues now.
     """
 
     def __init__(
@@ -74,15 +72,10 @@ class Freezer:
             ledger, connect, clock, run_id, stop=stop or threading.Event(), on_wait=on_wait
         )
         self._ledger = ledger
-        self._connect = connect
-        self._clock = clock
         self._run_id = run_id
         self._account = account
+        self.live = LiveField(ledger, connect, clock, run_id, account=account)
         self._check = BuildCheck(ledger, clock, run_id, sources or BuildSources())
-        self._live: dict[tuple[str, str], list[Membership]] = {}
-        self._divisions: dict[str, str] = {}
-        self._validated: set[Roster] = set()
-        self._lock = threading.Lock()
 
     # ------------------------------------------------------------ comparing
 
@@ -97,7 +90,7 @@ class Freezer:
         comparison = None if fresh else self._answered(plan)
         if comparison is not None:
             return frozen_of(comparison, comparison.frozen or {})
-        policies = self._policies(plan)
+        policies = self.live.policies(plan)
         asked = asked_of(plan, versions_of(policies))
         builds = self._check.of(plan, policies, self._proved(asked))
         comparison = self._agree(asked, case, fresh=fresh)
@@ -132,7 +125,7 @@ class Freezer:
         if comparison is not None:
             return strata_of(comparison, comparison.frozen or {})
         policies = {
-            label: policy for known in self._each(plan, self._policies) for label, policy in known.items()
+            label: policy for known in self._each(plan, self.live.policies) for label, policy in known.items()
         }
         asked = asked_of(plan, versions_of(policies))
         proved = self._proved(asked)
@@ -169,16 +162,15 @@ class Freezer:
         Raises:
             EvalHarnessError: a name or the field is not what it must be; nothing was submitted.
         """
-        policies = self._policies(plan.setting)
+        policies = self.live.policies(plan.setting)
         asked = {**plan.to_json(), "versions": dict(sorted(versions_of(policies).items()))}
         comparison = self._open(asked, case, fresh=fresh)
         if comparison.frozen is not None and self._ledger.progress.unsent(comparison.id):
             roster, _ = frozen_arm(comparison.frozen)
-            live = self._memberships(roster.league, roster.division, again=True)
-            if no_longer_live(roster, live):
+            if self.live.gone([roster], again=True):
                 comparison = self._open(asked, case, fresh=fresh, supersede=comparison.id)
         if comparison.frozen is None:
-            roster = self._field(plan.setting, self._left(comparison))
+            roster = self.live.roster(plan.setting, self._left(comparison))
             arm = build_arm(plan.setting, CANDIDATE, roster, policies)
             # Marked, so that no comparison shares its games: they would be read before it is judged.
             posted = {"server": plan.setting.server, "roster": roster.to_json(), "bodies": arm.bodies()}
@@ -206,19 +198,12 @@ class Freezer:
         if old.frozen is None or not self._ledger.progress.unsent(comparison_id):
             return None
         rosters = [Roster.from_json(part["roster"]) for part in parts_of(old)]
-        with self._lock:
-            gone = [
-                member
-                for roster in rosters
-                for member in no_longer_live(
-                    roster, self._memberships(roster.league, roster.division, again=True)
-                )
-            ]
+        gone = self.live.gone(rosters, again=True)
         latest = self._ledger.latest(old.plan)
         if latest is None or (latest.id == old.id and not gone):
             return None
         parts = [plan] if isinstance(plan, ComparisonPlan) else list(plan.plans)
-        policies = {label: one for part in parts for label, one in self._policies(part).items()}
+        policies = {label: one for part in parts for label, one in self.live.policies(part).items()}
         if asked_of(plan, versions_of(policies)) != old.plan:
             return None
         if latest.id == old.id:
@@ -289,9 +274,8 @@ class Freezer:
 
     def _moved_on(self, frozen: Mapping[str, Any]) -> bool:
         """Whether somebody of a frozen field is no longer live."""
-        rosters = [Roster.from_json(part["roster"]) for part in frozen.get("strata", [frozen])]
-        return any(
-            no_longer_live(roster, self._memberships(roster.league, roster.division)) for roster in rosters
+        return bool(
+            self.live.gone(Roster.from_json(part["roster"]) for part in frozen.get("strata", [frozen]))
         )
 
     def preview(self, plan: ComparisonPlan) -> Frozen:
@@ -302,11 +286,11 @@ class Freezer:
         """
         if plan.adopted is not None:
             return self.adopter.preview(plan, self._check)
-        policies = self._policies(plan)
+        policies = self.live.policies(plan)
         builds = self._check.of(
             plan, policies, self._proved(asked_of(plan, versions_of(policies))), preview=True
         )
-        roster = resolve_field(self._connect(), plan, self._clock)
+        roster = self.live.chosen_now(plan)
         arms = {side: build_arm(plan, side, roster, policies) for side in SIDES}
         return Frozen(roster, arms, builds=builds)
 
@@ -367,7 +351,7 @@ class Freezer:
         look: int,
         left: AbstractSet[str],
     ) -> tuple[Roster, dict[str, Arm]]:
-        roster = self._field(plan, left)
+        roster = self.live.roster(plan, left)
         return roster, {side: build_arm(plan, side, roster, policies, look=look) for side in SIDES}
 
     def _looks_before(self, comparison: Comparison) -> int:
@@ -379,23 +363,6 @@ class Freezer:
         runs = dict.fromkeys(attempt.run_id for attempt in self._ledger.attempts(comparison.plan))
         return list(runs).index(comparison.run_id)
 
-    # ------------------------------------------------------------ resolving
-
-    def _policies(self, plan: ComparisonPlan) -> dict[str, ResolvedPolicy]:
-        """Every pinned label as a version: an owned policy, or a live member of the league."""
-        policies = {label: self.policy(label, plan) for label in labels_of(plan)}
-        if self._account is not None:
-            lasting = {label: one for label, one in policies.items() if one.owned and one.pinned_by(label)}
-            self._ledger.known.note_versions(plan.server, self._account, versions_of(lasting))
-        return policies
-
-    def policy(self, label: str, plan: ComparisonPlan) -> ResolvedPolicy:
-        """One label as a version, seen from a plan's league."""
-        from pytest_evalharness.observatory.resolve import resolve_policy
-
-        live = self._memberships(plan.league, self._division(plan))
-        return resolve_policy(self._connect(), label, live=live)
-
     def _left(self, comparison: Comparison) -> AbstractSet[str]:
         """Digests of the fields that earlier attempts at a plan were given, which moved on before anything was sent."""
         return {
@@ -406,74 +373,6 @@ class Freezer:
             and self._ledger.progress.unsent(attempt.id)
             for part in parts_of(attempt)
         }
-
-    def _field(self, plan: ComparisonPlan, left: AbstractSet[str]) -> Roster:
-        """The field of this run: resolved by whichever process comes first, read by the others.
-
-        Args:
-            plan: what is asked.
-            left: fields that may not be given again, as `_left` tells them; the one that takes the place of such a field
-                is one field too, for every case of the run.
-        """
-        question = {
-            "league": plan.league,
-            "division": plan.division,
-            "opponents": list(plan.opponents),
-            "seats": plan.seats_from_ranking,
-            **({"drawn": True} if plan.draws else {}),
-        }
-        key = f"{self._run_id}:{digest(question)}"
-        data = self._resolved(plan, key)
-        while (old := digest(data)) in left:
-            data = self._resolved(plan, f"{key}:{old}")
-        return Roster.from_json(data)
-
-    def _resolved(self, plan: ComparisonPlan, key: str) -> dict[str, Any]:
-        return self._ledger.once(
-            "roster",
-            key,
-            lambda: resolve_field(self._connect(), plan, self._clock).to_json(),
-            deadline=Deadline.after(self._clock, _ROSTER_SECONDS),
-        )
-
-    def _division(self, plan: ComparisonPlan) -> str:
-        if plan.division is not None:
-            return plan.division
-        if plan.league not in self._divisions:
-            self._divisions[plan.league] = division_of(self._connect(), plan)
-        return self._divisions[plan.league]
-
-    def _memberships(self, league: str, division: str, *, again: bool = False) -> list[Membership]:
-        if again or (league, division) not in self._live:
-            live = self._connect().memberships(league_id=league, division_id=division, active_only=True)
-            self._live[league, division] = live
-        return self._live[league, division]
-
-    def revalidate(self, roster: Roster, *, begun: bool = False) -> None:
-        """Look at the field once more, right before a POST: versions roll several times a day.
-
-        Args:
-            roster: the frozen field.
-            begun: whether something of the comparison was posted already, so that no other field can take its place.
-
-        Raises:
-            FieldUnavailable: somebody of the frozen field is gone.
-        """
-        with self._lock:
-            if roster in self._validated:
-                return
-            gone = no_longer_live(roster, self._memberships(roster.league, roster.division, again=True))
-            if not gone:
-                self._validated.add(roster)
-                return
-        names = ", ".join(f"{printable(m.label)} ({printable(m.player_name)})" for m in gone)
-        raise FieldUnavailable(
-            f"the field changed between freezing and posting: {names} is no longer live",
-            not_done="this arm was not submitted",
-            next_step="--eval-fresh asks the question anew of the field as it is now; what was posted stays in the ledger"
-            if begun
-            else "run the same command again: it freezes the field as it is then",
-        )
 
 
 def _word(value: Any) -> str:

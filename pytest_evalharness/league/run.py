@@ -134,7 +134,7 @@ class LeagueRun:
             notes=options.notes,
             stop=stop,
             on_wait=on_wait,
-            revalidate=self._freezer.revalidate,
+            revalidate=self._freezer.live.revalidate,
             budgets=self.budgets,
             budget=options.budget,
             looks_deep=lambda: self._rate_asked,
@@ -213,7 +213,7 @@ class LeagueRun:
 
     def policy(self, label: str, plan: ComparisonPlan) -> ResolvedPolicy:
         """One label as a version, seen from a plan's league."""
-        return self._freezer.policy(label, plan)
+        return self._freezer.live.policy(label, plan)
 
     def frozen_field(self, case: str) -> Roster:
         """The frozen field of a case, the latest if there are several; freezes it if this is the first to ask.

@@ -72,7 +72,7 @@ def test_an_opponent_who_retires_between_freezing_and_posting_stops_the_post(fre
     gone = frozen.roster.opponents[2]
     league.live = [m for m in league.live if m.policy_version.id != gone.policy_version_id]
     with pytest.raises(FieldUnavailable, match="is no longer live") as caught:
-        runner.revalidate(frozen.roster)
+        runner.live.revalidate(frozen.roster)
     assert gone.label in caught.value.what
     assert caught.value.not_done == "this arm was not submitted"
 
@@ -115,9 +115,9 @@ def test_a_field_that_stays_is_frozen_once_for_every_process_and_run(freezer, pl
 def test_looking_again_costs_one_question_a_roster(freezer, league, plan):
     runner = freezer("run-1")
     frozen = runner.freeze(plan, "case", fresh=False)
-    runner.revalidate(frozen.roster)
+    runner.live.revalidate(frozen.roster)
     league.live = []
-    runner.revalidate(
+    runner.live.revalidate(
         frozen.roster
     )  # both arms are posted at the same moment: the second one need not ask again
 
@@ -146,7 +146,9 @@ def test_a_fresh_attempt_draws_other_seeds(freezer, plan, monkeypatch):
     paired = replace(plan, declaration=Declaration("better", pairing="seed"))
     drawn = seeds_of(freezer("run-1").freeze(paired, "case", fresh=False))
     again = freezer("run-2")
-    monkeypatch.setattr("pytest_evalharness.league.freeze.no_longer_live", lambda roster, _: roster.opponents)
+    monkeypatch.setattr(
+        "pytest_evalharness.league.live_field.no_longer_live", lambda roster, _: roster.opponents
+    )
     assert not set(seeds_of(again.freeze(paired, "case", fresh=True))) & set(drawn)
 
 

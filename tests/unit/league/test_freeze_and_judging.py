@@ -37,20 +37,20 @@ def ledger(tmp_path, clock):
 
 
 @pytest.fixture
-def freezer(ledger, clock, make, monkeypatch):
+def freezer(ledger, clock, make):
     """Makes freezers; the field that was resolved at `freezer.gone` is no longer live."""
 
     def build(run_id="r1", field=None):
         made = Freezer(ledger, lambda: None, clock, run_id)
-        monkeypatch.setattr(made, "_policies", lambda _plan: make.policies())
-        monkeypatch.setattr(made, "_field", lambda _plan, _after: field or make.roster())
-        monkeypatch.setattr(made, "_memberships", lambda *_: [])
+        made.live = SimpleNamespace(
+            policies=lambda _plan: make.policies(),
+            roster=lambda _plan, _left: field or make.roster(),
+            gone=lambda rosters: [
+                m for one in rosters if one.resolved_at == build.gone for m in one.opponents
+            ],
+        )
         return made
 
-    def gone(roster, _live):
-        return roster.opponents if roster.resolved_at == build.gone else []
-
-    monkeypatch.setattr("pytest_evalharness.league.freeze.no_longer_live", gone)
     build.clock, build.gone = clock, None
     return build
 
