@@ -122,7 +122,11 @@ def crewrift(
     teams: str | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> Game:
-    """The game that is known without asking; as of `GameOf`."""
+    """The game that is known without asking; as of `GameOf`.
+
+    Raises:
+        UsageError: seats or sides were said that Crewrift does not have.
+    """
     del league, config
     if seats not in (None, CREWRIFT.seats) or teams not in (None, "none"):
         said = f"seats={seats}" if seats not in (None, CREWRIFT.seats) else f"teams={teams!r}"

@@ -90,7 +90,12 @@ class Calls:
         return body
 
     def object(self, path: str, ask: Asking) -> dict[str, Any] | None:
-        """A JSON object as it is; None for the statuses that mean absence."""
+        """A JSON object as it is; None for the statuses that mean absence.
+
+        Raises:
+            NotTheService: the answer is none.
+            EvalHarnessError: as every call.
+        """
         data = self._get(path, ask, ask.params, lambda answer: (answer.json(),))
         if data is None:
             return None
@@ -99,7 +104,7 @@ class Calls:
         raise self.translator.not_the_service(f"cannot {ask.doing}: the answer is no object", ask.not_done)
 
     def listed(self, path: str, ask: Asking) -> list[Any] | None:
-        """A JSON list as it is, in an envelope or not; None for the statuses that mean absence."""
+        """A JSON list as it is, in an envelope or not; None for the statuses that mean absence. Errors as of `object`."""
         data = self._get(path, ask, ask.params, lambda answer: (answer.json(),))
         if data is None:
             return None

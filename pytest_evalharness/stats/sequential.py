@@ -176,7 +176,15 @@ def mixture_half_width(variance: float, n: SupportsIndex, n_opt: float, alpha: f
 
 
 def mixture_rho_squared(n_opt: float, alpha: float = 0.05) -> float:
-    """The tuning of `mixture_half_width`: `(-2 log alpha + log(1 - 2 log alpha)) / n_opt`."""
+    """The tuning of `mixture_half_width`: `(-2 log alpha + log(1 - 2 log alpha)) / n_opt`.
+
+    Args:
+        n_opt: the number of observations at which the interval is to be narrowest.
+        alpha: the two-sided error level.
+
+    Raises:
+        ValueError: `n_opt` is not above 0 and finite, or `alpha` is no level.
+    """
     alpha = level(alpha)
     if not 0.0 < n_opt < math.inf:
         raise ValueError(f"n_opt must be above 0 and finite, got {n_opt!r}")

@@ -238,6 +238,9 @@ def in_order(
         items: read no further ahead than twice `parallel`.
         parallel: calls at one time.
         on_failure: ends the waits of the calls under way, when one has failed or nobody wants the rest; not over budget.
+
+    Raises:
+        Exception: what `work` raised first; the calls that had not begun are never made.
     """
     failures = _Failures(on_failure)
     watched = failures.watched(work)
