@@ -64,7 +64,8 @@ def campaign_made(plan: RunPlan, how: Making) -> dict[str, Any]:
     """
 
     def produce() -> dict[str, Any]:
-        return _told(*_brought(plan, how))
+        campaign, outcome = _brought(plan, how)
+        return _told(campaign, outcome, how)
 
     return _once(plan, how, produce)
 
@@ -188,7 +189,11 @@ def _allowed(campaign: Campaign, how: Making) -> Campaign:
     return found.campaign
 
 
-def _told(campaign: Campaign, outcome: Outcome | None) -> dict[str, Any]:
+def _told(campaign: Campaign, outcome: Outcome | None, how: Making) -> dict[str, Any]:
+    from pytest_evalharness.clbench.campaign.resuming import age
+
+    record = how.ledger().campaigns.find(campaign.name) if outcome is None else None
+    since = f" {age(how.ledger(), record, how.clock)}" if record else ""
     return {
         "name": campaign.name,
         "folder": str(campaign.run_folder),
@@ -196,6 +201,6 @@ def _told(campaign: Campaign, outcome: Outcome | None) -> dict[str, Any]:
         "checkout": campaign.checkout.words,
         "state": str(CampaignState.FINISHED if outcome is None else outcome.state),
         "deviations": list(campaign.deviations),
-        "notices": ["it was finished before: nothing was run"] if outcome is None else list(outcome.notices),
+        "notices": [f"it was finished{since}: nothing was run"] if outcome is None else list(outcome.notices),
         "alarms": [] if outcome is None else [f"{one.kind}: {one.text}" for one in outcome.alarms],
     }

@@ -87,10 +87,11 @@ def reference_of(runs: Sequence[PublishedRun], told: str | Path | None) -> Publi
         raise ReferenceMissing(
             f"{names}: rewards are normalised by the baselines of another run, and the embedded miniature has none of its own",
             not_done="nothing was scored; no run was normalised by its own baseline, which would make its reward its gain",
-            next_step="add --reference final_results/runs/NAME, a run of the embedded miniature by another system",
+            next_step="add --reference final_results/runs/NAME, a run of the embedded miniature by another system "
+            "(to pytest: --eval-clbench-reference)",
         )
     raise ReferenceMissing(
         f"{names}: rewards are normalised by the baselines of {REFERENCE_RUN}, which is neither named nor beside the run",
         not_done="nothing was scored; no run was normalised by its own baseline, which would make its reward its gain",
-        next_step=f"add --reference final_results/runs/{REFERENCE_RUN}",
+        next_step=f"add --reference final_results/runs/{REFERENCE_RUN} (to pytest: --eval-clbench-reference)",
     )

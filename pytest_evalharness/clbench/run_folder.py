@@ -15,7 +15,7 @@ from pytest_evalharness.errors import FamiliesMixed, RunUnreadable
 
 _ENDINGS = (".json.gz", ".json")
 _TOGETHER = "task_artifacts.json.gz"
-_NOTHING = "nothing was scored"
+_NOTHING = "nothing was read of it"
 _THREADS = 2
 """One unpacks while the other decodes; more would only hold more files in memory."""
 

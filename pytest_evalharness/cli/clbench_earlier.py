@@ -50,7 +50,13 @@ def told_again(
         SurvivorsRemain: processes of it cannot be ended.
     """
     from pytest_evalharness.base.text import printable
-    from pytest_evalharness.clbench.campaign.resuming import begun, require_asked, require_same, still_to_run
+    from pytest_evalharness.clbench.campaign.resuming import (
+        age,
+        begun,
+        require_asked,
+        require_same,
+        still_to_run,
+    )
     from pytest_evalharness.clbench.campaign.running import busy
     from pytest_evalharness.clbench.campaign.survivors import settle
     from pytest_evalharness.ledger.states import CampaignState
@@ -64,28 +70,21 @@ def told_again(
         if not begun(campaign):
             require_asked(campaign, record, missing_only=parsed.missing_only)
             return None
-        age = _age(ledger, record, clock)
+        since = age(ledger, record, clock)
         # A task's results may have been set aside, or moved away, since it ended.
         misses = parsed.missing_only and still_to_run(campaign, clock) != ()
         if record.state is CampaignState.FINISHED and not misses:
-            return _read_again(campaign, ledger, record, age, clock)
+            return _read_again(campaign, ledger, record, since, clock)
         if parsed.missing_only:
             require_asked(campaign, record, missing_only=True)
             require_same(_with_images_of(record, campaign), record.identity, parsed.accept)
             return None
         raise UsageError(
-            f"campaign {printable(campaign.name)} is {record.state}, {age}: the same command with --missing-only goes on with it, "
+            f"campaign {printable(campaign.name)} is {record.state}, {since}: the same command with --missing-only goes on with it, "
             "and pays what is missing only",
             not_done="nothing was started and nothing was paid",
             next_step=again(parsed),
         )
-
-
-def _age(ledger: Ledger, record: CampaignRecord, clock: Clock) -> str:
-    from pytest_evalharness.base.clock import span
-
-    ends = [one.at for one in ledger.campaigns.events(record.name) if one.kind == "ended"]
-    return f"{span(clock.now() - (ends[-1] if ends else record.created_at))} ago"
 
 
 def _with_images_of(record: CampaignRecord, campaign: Campaign) -> Campaign:
@@ -93,7 +92,7 @@ def _with_images_of(record: CampaignRecord, campaign: Campaign) -> Campaign:
     return replace(campaign, images=record.identity.get("images") or {})
 
 
-def _read_again(campaign: Campaign, ledger: Ledger, record: CampaignRecord, age: str, clock: Clock) -> int:
+def _read_again(campaign: Campaign, ledger: Ledger, record: CampaignRecord, since: str, clock: Clock) -> int:
     """Print it, and return the exit code that it has today.
 
     Raises:
@@ -107,7 +106,7 @@ def _read_again(campaign: Campaign, ledger: Ledger, record: CampaignRecord, age:
     # Nothing is started, so it may be read in other surroundings than it ran in; what it was cannot be another.
     accept = ("environment", "revision", "image")
     changed = require_same(_with_images_of(record, campaign), record.identity, accept)
-    print(f"{printable(campaign.name)}: finished {age}; it is read again, and nothing was started")
+    print(f"{printable(campaign.name)}: finished {since}; it is read again, and nothing was started")
     for one in changed:
         print(f"  notice:   changed since: {printable(one, 600)}")
     standing = standing_of(campaign.run_folder, campaign.checkout.root, ledger, campaign.name, clock)

@@ -291,6 +291,15 @@ def _supervised(parsed: argparse.Namespace, clock: Clock) -> Iterator[Ledger | N
                 next_step="name the home of your campaigns: --home DIR, or EVALHARNESS_HOME",
             )
         settle(ledger, parsed.name, clock=clock, say=_say)
+        tasks = [str(one) for one in record.told.get("tasks", ())]
+        if parsed.task and parsed.task not in tasks:
+            meant = near(parsed.task, tasks)
+            raise UsageError(
+                f"campaign {printable(parsed.name)} has no domain {printable(parsed.task)!r}"
+                + (f"; did you mean {meant!r}?" if meant else ""),
+                not_done="nothing was done",
+                next_step=f"its domains are {', '.join(map(printable, tasks))}",
+            )
         if ledger.campaigns.supervised(parsed.name):
             yield ledger
         elif parsed.wish == "end" and not parsed.task:

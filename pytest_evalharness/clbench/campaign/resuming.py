@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_evalharness.base.clock import Clock
+from pytest_evalharness.base.clock import Clock, span
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.clbench.campaign.live import LiveReader
 from pytest_evalharness.clbench.campaign.plan import Campaign, differences
@@ -18,6 +18,7 @@ from pytest_evalharness.clbench.campaign.salvage_words import report
 from pytest_evalharness.clbench.campaign.strays import strays
 from pytest_evalharness.errors import CampaignChanged, EvalHarnessError, UsageError
 from pytest_evalharness.ledger.campaigns import CampaignRecord
+from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.states import CampaignState
 
 ACCEPTABLE: Mapping[str, frozenset[str]] = {
@@ -67,6 +68,12 @@ def require_same(campaign: Campaign, before: Mapping[str, Any], accept: Collecti
 
 def _only(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return differences(before, now)
+
+
+def age(ledger: Ledger, record: CampaignRecord, clock: Clock) -> str:
+    """How long ago a campaign ended, or was written down if nobody saw its end, for people."""
+    ends = [one.at for one in ledger.campaigns.events(record.name) if one.kind == "ended"]
+    return f"{span(clock.now() - (ends[-1] if ends else record.created_at))} ago"
 
 
 def begun(campaign: Campaign) -> bool:

@@ -197,6 +197,8 @@ def test_a_livelocked_domain_is_paused_alone_and_somebody_decides(lab, until, wi
     assert not any("run-all" in one.argv or BANDS in one.argv for one in stopped)
     until(lambda: (lab.record().progress or {}).get("paused"))
     until(lambda: "bands" not in lab.record().progress["paused"] and lab.pid_of("run", BANDS) is None)
+    assert main(["clbench", wish, "mine", "mini_ledger", "--home", str(lab.home)]) == 4
+    assert f"did you mean '{LOOKUP}'?" in capsys.readouterr().err
     assert main(["clbench", wish, "mine", LOOKUP, "--home", str(lab.home)]) == 0
     assert f"mine: {LOOKUP}: {wish}: done" in capsys.readouterr().out
     if wish == "continue":
