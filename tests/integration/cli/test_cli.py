@@ -55,6 +55,7 @@ def test_version():
     assert run("--version").stdout.startswith("evalharness 0.")
 
 
+@pytest.mark.slow
 def test_the_demo_comes_out_as_announced(tmp_path):
     result = run("demo", "--home", "played", cwd=tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
