@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pytest_evalharness.cli import INCOMPLETE, whole
+from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED, whole
 from pytest_evalharness.cli.clbench_plan import add_plan, campaign_from
 from pytest_evalharness.cli.home import home_of
 
@@ -44,7 +44,6 @@ def run_clbench_smoke(parsed: argparse.Namespace) -> int:
 
     Raises:
         EvalHarnessError: it cannot begin.
-        KeyboardInterrupt: it was asked to end, and nothing of it goes on.
     """
     from pytest_evalharness.base.clock import SystemClock
     from pytest_evalharness.base.text import printable
@@ -55,9 +54,13 @@ def run_clbench_smoke(parsed: argparse.Namespace) -> int:
         print(printable(line, 4000), file=sys.stderr if parsed.json else sys.stdout, flush=True)
 
     campaign = campaign_from(parsed, PlanKind.SMOKE, _NAME)
-    found = run_smoke(
-        campaign, home_of(parsed), clock=SystemClock(), on_progress=say, limit=60.0 * parsed.minutes
-    )
+    try:
+        found = run_smoke(
+            campaign, home_of(parsed), clock=SystemClock(), on_progress=say, limit=60.0 * parsed.minutes
+        )
+    except KeyboardInterrupt:
+        print("interrupted: nothing of this smoke goes on; the next begins anew", file=sys.stderr)
+        return INTERRUPTED
     if parsed.json:
         from pytest_evalharness.base.files import readable_json
 
@@ -71,6 +74,7 @@ def run_clbench_smoke(parsed: argparse.Namespace) -> int:
 def report(found: SmokeResult) -> Iterator[str]:
     """A smoke in words, the decision first."""
     from pytest_evalharness.base.text import printable
+    from pytest_evalharness.clbench.campaign.last_words import last_words
     from pytest_evalharness.clbench.campaign.smoke import GATES
 
     campaign = found.campaign
@@ -84,7 +88,7 @@ def report(found: SmokeResult) -> Iterator[str]:
     for stage in found.stages:
         yield f"  {stage.seen:<9} {stage.name:<13} {printable(stage.what, 400)}"
     if found.exit_code:
-        yield f"  the benchmark ended with {found.exit_code}: {printable(found.log, 400)}"
+        yield f"  the benchmark ended with {found.exit_code}, and said last: {last_words(found.log, 2)}"
     for one in (*campaign.deviations, *found.notices):
         yield f"  note: {printable(one, 400)}"
     yield f"  log: {printable(found.log, 400)}"

@@ -102,7 +102,8 @@ def test_a_system_that_is_none_is_told_with_the_log(smoke, miniature, capsys):
     assert main(smoke("--system", "nobody")) == 1
     told = capsys.readouterr().out
     assert "the chain does not work, 0 of 3 typed answers" in told
-    assert "the benchmark ended with 1" in told
+    assert "the benchmark ended with 1, and said last: " in told
+    assert "nobody" in told.split("said last: ")[1].splitlines()[0]
     assert schedules(miniature) == ["default.json"]
 
 
@@ -152,7 +153,7 @@ def test_a_signal_ends_all_of_it(smoke, miniature, number):
     process.send_signal(number)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert "interrupted" in told
+    assert told.endswith("interrupted: nothing of this smoke goes on; the next begins anew\n")
     assert benchmarks(miniature) == []
     assert schedules(miniature) == ["default.json"]
 
