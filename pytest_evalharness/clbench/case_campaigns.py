@@ -42,6 +42,7 @@ class Making:
         clock: tells the time and waits.
         say: told what happens, a line or some.
         note: told what every reader of a report must know.
+        abandoned: whether nobody is there any more for whom something would be made.
     """
 
     home: Path
@@ -51,6 +52,7 @@ class Making:
     clock: Clock
     say: Callable[[str], None]
     note: Callable[[str], None]
+    abandoned: Callable[[], bool] = lambda: False
 
 
 def campaign_made(plan: RunPlan, how: Making) -> dict[str, Any]:
@@ -129,6 +131,10 @@ def _once(plan: RunPlan, how: Making, produce: Callable[[], dict[str, Any]]) -> 
     key = sha256(canonical_json(asked).encode()).hexdigest()
 
     def settled() -> dict[str, Any]:
+        if (
+            how.abandoned()
+        ):  # a worker that waited and whose session was killed: what it began, nobody would see the end of
+            raise KeyboardInterrupt("the session is gone, so nothing was started for it")
         # What could not be made is not tried again for every case: the next session may.
         try:
             return {"made": produce()}

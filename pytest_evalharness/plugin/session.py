@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ class EvalSession(LeagueSession):
         self.compared: list[ComparePlan | None] | None = None
         self._prepared: dict[str, Prepared] = {}
         self._clbench: CaseRuns | None = None
+        self._parent = os.getppid()
 
     @property
     def clbench(self) -> CaseRuns:
@@ -68,6 +70,7 @@ class EvalSession(LeagueSession):
                     clock=self.clock,
                     say=self._campaign_said,
                     note=self.notice,
+                    abandoned=lambda: is_worker(self.config) and os.getppid() != self._parent,
                 )
             )
         return self._clbench
