@@ -123,7 +123,8 @@ def test_what_a_case_recorded_never_costs_it_its_report(project, workers, value)
 
 
 @pytest.mark.thread(row=24)
-@pytest.mark.parametrize("what", [pytest.param("os._exit(0)", marks=slow), "raise SystemExit(0)"])
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["os._exit(0)", "raise SystemExit(0)"])
 def test_a_stop_at_the_first_failure_names_everybody(project, what):
     """-x beside a dying worker: who was lost and whom the run did not get to are told apart, and nobody is forgotten."""
     result = project.cases(SIX.format(what=what)).judge("-x", "-n", "2")

@@ -32,12 +32,12 @@ def looks(project):
 
 @pytest.fixture
 def left(project):
-    """Begin a run whose games wait in the queue for some seconds, and leave it; returns its id."""
+    """Begin a run whose games wait in the queue until the league is healed, and leave it; returns its id."""
 
-    def leave(source=None, *, seconds=3):
+    def leave(source=None):
         if source is not None:
             project.cases(source)
-        project.league.fault(f"slow-queue={seconds}")
+        project.league.fault("closed-queue")
         assert project.judge_here("--eval-queue-budget=0.3").ret == 11
         return max(path.name for path in project.home.glob("runs/*"))
 
@@ -58,7 +58,7 @@ def look(project, capsys):
 
 
 def test_nobody_there_to_agree_is_a_usage_error_and_nothing_is_written_down(project, left, look):
-    run, posted = left(seconds=600), project.league.posts
+    run, posted = left(), project.league.posts
     code, out, errors = look(run)
     assert code == 4
     assert "its score rule keeps its promise for one look only" in errors
@@ -74,7 +74,7 @@ def test_nobody_there_to_agree_is_a_usage_error_and_nothing_is_written_down(proj
 )
 def test_on_a_terminal_one_is_asked(request, monkeypatch, answer, code, taken):
     project, left, look = map(request.getfixturevalue, ("project", "left", "look"))
-    run = left(seconds=600)
+    run = left()
     terminal = io.StringIO(answer)
     terminal.isatty = lambda: True
     monkeypatch.setattr(sys, "stdin", terminal)
@@ -86,7 +86,7 @@ def test_on_a_terminal_one_is_asked(request, monkeypatch, answer, code, taken):
 
 
 def test_a_server_that_does_not_answer_shows_and_records_nothing(project, left, look):
-    run = left(seconds=600)
+    run = left()
     project.league.fault("html")
     code, out, errors = look(run, "--yes")
     assert code == 11
@@ -133,7 +133,7 @@ def test_after_a_look_the_overlap_rule_decides_for_good_and_a_fresh_attempt_is_a
 
 
 def test_finished_games_are_counted_and_the_overlap_rule_says_how_they_stand(project, left, look):
-    run = left(seconds=1)
+    run = left()
     project.league.heal()
     for name in requests(project):
         wait_for(project, name)
@@ -220,8 +220,7 @@ def test_a_look_shows_the_declared_metric_and_not_wins(project, left, look, monk
         @pytest.mark.league_ab(role="crew", claim="better", metric="{metric}")
         def test_metric(ab):
             ab.require("better", "worse", "equivalent", "inconclusive")
-        """,
-        seconds=1,
+        """
     )
     project.league.heal()
     for name in requests(project):

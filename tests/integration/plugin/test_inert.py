@@ -38,7 +38,7 @@ def plain(pytester, monkeypatch):
     "arguments",
     [
         (),
-        ("-n", "2"),
+        pytest.param(("-n", "2"), marks=pytest.mark.slow),
         ("--candidate=keeper:v2", "--baseline=keeper:v1", "--eval-server=embedded"),
         ("--candidate=keeper:v2", "--baseline=keeper:v1", "--eval-server=embedded", "-n", "2"),
         ("--eval-num=0",),
