@@ -319,7 +319,7 @@ def test_a_case_that_breaks_before_it_asks_takes_part_all_the_same(project):
 
 def test_stopping_at_the_first_failure_judges_it_among_all(project, workers):
     project.cases(two())
-    result = project.judge(*workers, "-x", candidate="keeper:v3")
+    result = project.judge_here(*workers, "-x", candidate="keeper:v3")
     assert result.ret == 1
     found = judged(project)["test_mine"]
     assert (found["verdict"], found["family"]) == ("worse", 2)
