@@ -137,7 +137,7 @@ def run_plan(words: Mapping[str, Any]) -> RunPlan:
         rollouts = PLANS[plan]
     elif words.get("run") is None:
         raise ValueError("rollouts are the plan's where a run is made; rollouts= is for run=")
-    if isinstance(rollouts, bool) or not isinstance(rollouts, int) or not 0 <= rollouts <= _MOST_ROLLOUTS:
+    elif isinstance(rollouts, bool) or not isinstance(rollouts, int) or not 1 <= rollouts <= _MOST_ROLLOUTS:
         raise ValueError(f"rollouts must be 1 to {_MOST_ROLLOUTS}, got {rollouts!r}")
     losses = words.get("losses") or {}
     if not isinstance(losses, Mapping) or not all(isinstance(why, str) and why for why in losses.values()):

@@ -267,6 +267,7 @@ def test_an_untrustworthy_run_says_nothing_else(folder):
         ('clbench(run="x", losses={"code/rollout 3": ""})', "losses are reasons by pass"),
         ('clbench(run="x", scale="nats")', "scale must be one of"),
         ('clbench(run="x", rollouts="5")', "rollouts must be"),
+        ('clbench(run="x", rollouts=0)', "rollouts must be 1 to 100"),
         ('clbench(run="x", tasks=["db", "shop"])', "no run in common"),
     ],
 )

@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,33 @@ def test_five_pairs_alone_cannot_convince_the_permutation_test_and_say_why(made)
     assert (found.p_exact, found.least_p) == (0.0625, 0.0625)
     with pytest.raises(Inconclusive, match=r"so few cannot give less than 0\.062"):
         ComparedRuns(found).require()
+
+
+def test_under_five_rollouts_of_a_task_the_permutation_test_has_to_agree_too(made):
+    """Fifteen in all convince the t interval; two of one task whose spread outweighs the others' do not tell that spread."""
+    found = compare(BETTER, made("new", 0.6, rollouts=4), made("old", 0.4, rollouts=4))
+    assert (found.verdict, found.rollouts) == (Verdict.BETTER, (12, 12))
+    assert found.p_gate == max(found.found.p, found.p_exact)
+    assert found.p_exact == pytest.approx(_permuted(found), abs=1e-9)
+
+
+def _permuted(found):
+    """By hand: every sign of every pair, and every division of what is unpaired."""
+    sums = np.zeros(1)
+    for task in found.tasks:
+        ours, theirs = np.array(task.candidate), np.array(task.baseline)
+        if task.pairing is Pairing.NONE:
+            together = np.concatenate([ours, theirs])
+            parts = [
+                2 * together[list(chosen)].mean() - 2 * together.mean()
+                for chosen in combinations(range(len(together)), len(ours))
+            ]
+        else:
+            parts = [
+                (np.array(signs) * (ours - theirs)).mean() for signs in product((1, -1), repeat=len(ours))
+            ]
+        sums = np.add.outer(sums, parts).ravel()
+    return float((np.abs(sums) >= abs(3 * found.found.difference) - 1e-12).mean())
 
 
 def test_a_time_series_and_other_seeds_are_not_paired(made):
