@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.clbench.campaign.preflight import Preflight
     from pytest_evalharness.clbench.campaign.running import Outcome
     from pytest_evalharness.clbench.campaign.status_lines import Standing
+    from pytest_evalharness.clbench.run_folder import PublishedRun
     from pytest_evalharness.ledger.journal import Ledger
 
 _PLANS = ("seed", "submission")
@@ -122,6 +123,7 @@ def run_run(parsed: argparse.Namespace) -> int:
     from pytest_evalharness.clbench.campaign.plan import PlanKind
     from pytest_evalharness.clbench.campaign.running import run_campaign
     from pytest_evalharness.clbench.campaign.supervising import Rhythm
+    from pytest_evalharness.clbench.run_folder import read_run
     from pytest_evalharness.ledger.journal import Ledger
     from pytest_evalharness.ledger.ownership import Owner
 
@@ -131,8 +133,9 @@ def run_run(parsed: argparse.Namespace) -> int:
     code = told_again(campaign, parsed, clock, _say)
     if code is not None:
         return code
+    like = read_run(parsed.like) if parsed.like else None
     if not parsed.skip_preflight:
-        campaign = _required(campaign, parsed, home, clock)
+        campaign = _required(campaign, parsed, home, clock, like)
     for line in _plan_lines(campaign):
         _say(line)
     narration = Narration(sys.stderr, f"{printable(campaign.name, 60)}: ")
@@ -148,7 +151,7 @@ def run_run(parsed: argparse.Namespace) -> int:
             missing_only=parsed.missing_only,
             accept=parsed.accept,
             rhythm=rhythm,
-            money=watch_over(campaign, clock, key_url=parsed.key_url),
+            money=watch_over(campaign, clock, key_url=parsed.key_url, like=like),
         )
         standing = None
         with suppress(JournalUnavailable):  # it was told while it ran: what ended is not lost for that
@@ -158,7 +161,9 @@ def run_run(parsed: argparse.Namespace) -> int:
     return code
 
 
-def _required(campaign: Campaign, parsed: argparse.Namespace, home: Path, clock: Clock) -> Campaign:
+def _required(
+    campaign: Campaign, parsed: argparse.Namespace, home: Path, clock: Clock, like: PublishedRun | None
+) -> Campaign:
     """The campaign, once nothing speaks against it, with the ids of its images.
 
     Raises:
@@ -167,13 +172,12 @@ def _required(campaign: Campaign, parsed: argparse.Namespace, home: Path, clock:
     from pytest_evalharness.clbench.campaign.preflight import Surroundings, preflight
     from pytest_evalharness.clbench.campaign.preflight_keys import OPENROUTER
     from pytest_evalharness.clbench.campaign.resuming import begun, still_to_run
-    from pytest_evalharness.clbench.run_folder import read_run
 
     around = Surroundings.here(
         home,
         clock,
         key_url=parsed.key_url or OPENROUTER,
-        like=read_run(parsed.like) if parsed.like else None,
+        like=like,
         left=still_to_run(campaign, clock) if parsed.missing_only and begun(campaign) else None,
     )
     found = preflight(campaign, around)

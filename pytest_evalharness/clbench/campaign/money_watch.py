@@ -56,7 +56,7 @@ class MoneyWatch:
     ) -> None:
         self._ask = ask
         self._clock = clock
-        self._prices = prices
+        self.prices = prices
         self._every = every
         self._next = Deadline.after(clock, 0.0)
         self._asking: threading.Thread | None = None
@@ -76,7 +76,7 @@ class MoneyWatch:
         self._answers.append(_Answer(self._ask(), self._clock.now()))
 
     def _said(self, answer: _Answer, snapshot: Snapshot) -> Iterator[str]:
-        money, told = answer.money, forecast(snapshot, self._prices)
+        money, told = answer.money, forecast(snapshot, self.prices)
         # Since the first answer, not the last: what a campaign spends is told late, and would seem to be somebody else's.
         self._first = self._first or (answer, told.cost)
         others = _others(*self._first, answer, told.cost)
@@ -86,7 +86,7 @@ class MoneyWatch:
         shared = f"; others spend ${others:,.2f} an hour of the same money" if others >= _CENT else ""
         yield f"money runs short: {money.words}; about ${left:,.2f} are still to be spent{shared}"
         yield "  least complete first; a part of a rollout is worth nothing:"
-        for one in least_complete_first(snapshot, self._prices)[:_MOST]:
+        for one in least_complete_first(snapshot, self.prices)[:_MOST]:
             saves = "saves nobody knows what" if one.saves is None else f"saves about ${one.saves:,.2f}"
             yield (
                 f"    {printable(one.live.task, 40)}, {one.live.name}: {one.completion:.0%} done, "

@@ -15,6 +15,7 @@ from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.clbench.campaign import costs, preflight_checkout, preflight_machine
 from pytest_evalharness.clbench.campaign.asking import Answer, ask
 from pytest_evalharness.clbench.campaign.checkout import open_checkout
+from pytest_evalharness.clbench.campaign.key_watch import watch_over
 from pytest_evalharness.clbench.campaign.parameters import (
     Constructor,
     constructor,
@@ -545,3 +546,14 @@ def test_a_program_that_hangs_or_is_not_there_is_told(tmp_path):
     )
     assert "cannot be started" in ask(["/nowhere/program"], tmp_path, {}).problem
     assert ask(["/bin/sh", "-c", "exit 3"], tmp_path, {}).problem == "it ended with 3"
+
+
+def test_the_watch_over_money_goes_by_the_run_that_is_named(planned, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENROUTER_API_KEY", KEY)
+    mine = planned(system="icl")
+    assert watch_over(mine, SystemClock()).prices == {}
+    named = earlier(tmp_path / "whole", OFFICIAL)
+    told = costs.estimate_of(mine, named).tasks
+    assert watch_over(mine, SystemClock(), like=named).prices == {
+        task: one.rollout for task, one in told.items()
+    }
