@@ -194,12 +194,13 @@ def test_a_direction_has_to_stand_among_the_comparisons_that_are_tested_with_it(
     new, old = made("new", 0.6), made("old", 0.4)
     alone = compare(BETTER, new, old)
     assert (alone.p_gate, alone.p_adjusted, alone.family) == (alone.found.p, alone.found.p, None)
-    enough = int(0.05 / alone.p_gate)
-    for count, verdict in ((enough - 1, Verdict.BETTER), (enough + 1, Verdict.INCONCLUSIVE)):
-        among = compare(BETTER, new, old, others=[1.0] * count)
-        assert (among.verdict, among.family) == (verdict, count + 1)
-        assert among.p_adjusted == pytest.approx(min(1.0, alone.p_gate * (count + 1)))
-        assert among.found == alone.found
+    for times, verdict in ((2.5, Verdict.BETTER), (1.5, Verdict.INCONCLUSIVE)):
+        declared = Declaration(Claim.BETTER, metric=METRIC, alpha=times * alone.p_gate)
+        assert compare(declared, new, old).verdict is Verdict.BETTER
+        among = compare(declared, new, old, others=[1.0])
+        assert (among.verdict, among.family) == (verdict, 2)
+        assert among.p_adjusted == pytest.approx(2 * alone.p_gate)
+        assert among.found.difference == alone.found.difference
     assert [one.reason for one in among.reasons] == [Reason.FAMILY]
     assert any("comparisons tested together" in line for line in ComparedRuns(among).lines())
     five = compare(BETTER, made("few", 0.6, tasks=(SALES,)), old, tasks=[SALES], others=[0.01])
