@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_evalharness.base.text import counted
 from pytest_evalharness.errors import UsageError
 from pytest_evalharness.plugin.kinds import KINDS
 from pytest_evalharness.plugin.marks import CLBENCH_AB, mark_of
@@ -104,17 +105,22 @@ def compared_together(
         except UsageError:
             key = None  # nobody runs it, and nobody minds
         asked[key or nodeid] = asked.get(key or nodeid, False) or chosen
+    guards = sum(isinstance(one, ComparePlan) and one.declaration.claim.needs_margin for one in asked)
     if len(asked) > 1 and not run.settings["aa"]:
-        run.notices.append(_compared_words(len(asked), run.settings["multiplicity"]))
+        run.notices.append(_compared_words(len(asked) - guards, guards, run.settings["multiplicity"]))
     if run.settings["aa"] or run.settings["multiplicity"] == "none":
         return None
     return [key if chosen and isinstance(key, ComparePlan) else None for key, chosen in asked.items()]
 
 
-def _compared_words(count: int, method: str) -> str:
+def _compared_words(members: int, guards: int, method: str) -> str:
+    what = f"{counted(members, 'comparison')} of CL-Bench runs"
     if method == "none":
-        return f"--eval-multiplicity none: {count} comparisons of CL-Bench runs, each judged as if it were the only one; some may stand by chance"
-    return f"family: {count} comparisons of CL-Bench runs are tested together, p-values adjusted by Holm (--eval-multiplicity)"
+        return f"--eval-multiplicity none: {counted(members + guards, 'comparison')} of CL-Bench runs, each judged as if it were the only one; some may stand by chance"
+    beside = (
+        f"; {counted(guards, 'guard')} outside of it, whose margins stand by themselves" if guards else ""
+    )
+    return f"family: {what} tested together, p-values adjusted by Holm (--eval-multiplicity){beside}"
 
 
 def _member(made: Sequence[tuple[str, Declaration | None]], selected: Collection[str]) -> Member:

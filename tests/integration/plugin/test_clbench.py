@@ -220,7 +220,7 @@ def test_comparisons_of_one_session_are_adjusted_for_one_another(folder):
     (row,) = told["cases"][0]["clbench"]
     assert ([one["reason"] for one in row["reasons"]], row["family"]) == (["family"], 2)
     assert row["p_adjusted"] == pytest.approx(2 * p)
-    assert told["notices"][0].startswith("family: 2 comparisons of CL-Bench runs are tested together")
+    assert told["notices"][0].startswith("family: 2 comparisons of CL-Bench runs tested together")
     (properties,) = folder.properties()
     assert properties["evalharness.family"] == "2"
     result = folder.run("-k", "edit", "--eval-multiplicity=none")
