@@ -16,11 +16,11 @@ from pytest_evalharness.errors import (
     Untrustworthy,
     UsageError,
 )
-from pytest_evalharness.verdict.asked import decision_for
+from pytest_evalharness.verdict.asked import Required, decision_for
 from pytest_evalharness.verdict.words import Decision, Reason, Verdict
 
 
-class ComparedRuns:
+class ComparedRuns(Required):
     """A judged comparison. Reading its verdict, or requiring something of it, is what a case has to do.
 
     Attributes:
@@ -66,32 +66,9 @@ class ComparedRuns:
         """The numbers under it."""
         return [f"  {line}" for line in comparison_words.lines(self.comparison)]
 
-    def require(self, *verdicts: Verdict | str) -> None:
-        """Pass only if the evidence supports the declared claim, or one of the verdicts named here.
-
-        Raises:
-            ConditionNotMet: the evidence says otherwise.
-            Inconclusive: the evidence cannot tell.
-            Untrustworthy: the evidence cannot be believed.
-            UsageError: a name that is no verdict.
-        """
-        __tracebackhide__ = True
-        self.consumed = True
-        error = self._refusal(verdicts)
-        if error is not None:
-            raise error
-
-    def require_trust(self) -> None:
-        """Let evidence pass that can be believed, whatever it says.
-
-        Raises:
-            Untrustworthy: a trust check failed; nothing else is said.
-        """
-        __tracebackhide__ = True
-        if self.comparison.verdict is Verdict.UNTRUSTWORTHY:
-            error = self._refusal(())
-            assert error is not None
-            raise error
+    @property
+    def _unbelievable(self) -> bool:
+        return self.comparison.verdict is Verdict.UNTRUSTWORTHY
 
     def _refusal(self, verdicts: Sequence[Verdict | str]) -> EvalHarnessError | None:
         told = self.comparison

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from pytest_evalharness.base.text import printable
@@ -11,6 +11,7 @@ from pytest_evalharness.errors import EvalHarnessError
 from pytest_evalharness.league.family import Settled, Together
 from pytest_evalharness.league.refusal import next_step, refusal
 from pytest_evalharness.report.model import MANY, SCOPE, remarks, requests_told
+from pytest_evalharness.verdict.asked import Required
 from pytest_evalharness.verdict.evidence import ArmEvidence
 from pytest_evalharness.verdict.judgement import Judgement
 from pytest_evalharness.verdict.pooled_judgement import PooledJudgement
@@ -19,7 +20,7 @@ from pytest_evalharness.verdict.words import Verdict
 Judged = TypeVar("Judged", Judgement, PooledJudgement)
 
 
-class Claimed(ABC, Generic[Judged]):
+class Claimed(Required, Generic[Judged]):
     """Evidence with a claim about it. `require()` is the way to use it.
 
     Whoever asks for the verdict, in whichever way, waits until every claim that is tested together with it has ended. The
@@ -85,34 +86,11 @@ class Claimed(ABC, Generic[Judged]):
         """What to do about what became of the declared claim; empty where it is met."""
         return next_step(self.judgement, self._larger)
 
-    def require(self, *verdicts: Verdict | str) -> None:
-        """Pass only if the evidence supports the declared claim, or one of the verdicts named here.
+    @property
+    def _unbelievable(self) -> bool:
+        return self.alone.verdict is Verdict.UNTRUSTWORTHY
 
-        Raises:
-            ConditionNotMet: the evidence says otherwise.
-            Inconclusive: the evidence cannot tell.
-            Untrustworthy: the evidence cannot be believed.
-            UsageError: a name that is no verdict.
-        """
-        __tracebackhide__ = True
-        self.consumed = True
-        error = self._refusal(verdicts)
-        if error is not None:
-            raise error
-
-    def require_trust(self) -> None:
-        """Let evidence pass that can be believed, whatever it says.
-
-        Raises:
-            Untrustworthy: a trust check failed; nothing else is said.
-        """
-        __tracebackhide__ = True
-        if self.alone.verdict is Verdict.UNTRUSTWORTHY:
-            error = self._refusal(())
-            assert error is not None
-            raise error
-
-    def _refusal(self, verdicts: tuple[Verdict | str, ...]) -> EvalHarnessError | None:
+    def _refusal(self, verdicts: Sequence[Verdict | str]) -> EvalHarnessError | None:
         return refusal(
             self.judgement, verdicts, lines=lambda: [self.headline, *self.lines()], larger=self._larger
         )
