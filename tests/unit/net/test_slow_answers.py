@@ -56,16 +56,17 @@ def test_no_step_of_a_call_has_a_limit_that_nobody_set(connect, serve, wire):
 @pytest.mark.thread(row=22)
 def test_more_polls_than_connections_wait_for_their_turn(connect, serve, wire):
     """The wait for a connection counts against the call, not against the server's silence, and nobody is asked twice."""
-    answer, lock, at_once, peak = late(wire, 0.1), threading.Lock(), 0, 0
+    lock, at_once, peak = threading.Lock(), 0, 0
 
-    def step(connection, request):
+    def step(connection, _request):
         nonlocal at_once, peak
         with lock:
             at_once += 1
             peak = max(peak, at_once)
-        answer(connection, request)
-        with lock:
+        time.sleep(0.1)
+        with lock:  # before the answer is out: with it the next one may begin
             at_once -= 1
+        connection.sendall(wire.reply(1, headers=[("Connection", "close")]))
 
     server = serve(step)
     # Whoever is served last waits for its connection longer than any silence may last.

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from pytest_evalharness.clbench.miniature.install import install
+from pytest_evalharness.clbench.miniature.passes import RUN_PID, SUITE_PID
 from pytest_evalharness.clbench.miniature.program import main
 
 RUN = ("run", "mini_band_scan", "--system", "plain")
@@ -56,6 +57,8 @@ def program(tmp_path, monkeypatch, capsys):
     root = install(tmp_path / "checkout")
     monkeypatch.chdir(root)
     monkeypatch.delenv("CLBENCH_MINIATURE_FAULTS", raising=False)
+    for told in (RUN_PID, SUITE_PID):
+        monkeypatch.setenv(told, "0")  # the program says here who it is, for its children: no other test is one
 
     def run(*argv):
         try:
