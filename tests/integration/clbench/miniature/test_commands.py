@@ -58,7 +58,8 @@ def program(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(root)
     monkeypatch.delenv("CLBENCH_MINIATURE_FAULTS", raising=False)
     for told in (RUN_PID, SUITE_PID):
-        monkeypatch.setenv(told, "0")  # the program says here who it is, for its children: no other test is one
+        # The program says here who it is, for its children: no other test is one.
+        monkeypatch.setenv(told, "0")
 
     def run(*argv):
         try:
