@@ -6,11 +6,10 @@ import argparse
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_evalharness.cli.demo import environment, fresh_home, newest_case
+from pytest_evalharness.cli.demo import Scene, environment, fresh_home, newest_case
 
 CASE = '''"""A copy of this file in your project is all it takes: RUN is a campaign's name, or a run's directory."""
 
@@ -29,24 +28,12 @@ CAMPAIGNS = {
 """The system of each, and what is wrong with it."""
 
 
-@dataclass(frozen=True)
-class Edit:
-    """Two campaigns that are compared, and what must come out."""
-
-    title: str
-    candidate: str
-    baseline: str
-    exit_code: int
-    verdict: str
-    meaning: str
-
-
 EDITS = (
-    Edit(
+    Scene(
         "the agent gets a memory", "remembers", "forgets", 0, "better", "what it learns shows in the rewards: ship it."
     ),
-    Edit("its memory is taken away", "forgets", "remembers", 1, "worse", "the case fails, and CI is red."),
-    Edit(
+    Scene("its memory is taken away", "forgets", "remembers", 1, "worse", "the case fails, and CI is red."),
+    Scene(
         "a rollout of nothing but empty answers",
         "spoilt",
         "forgets",
@@ -106,7 +93,7 @@ def _clbench(home: Path, command: str, *words: str, **faults: str) -> int:
     ).returncode
 
 
-def judged(edit: Edit, home: Path) -> bool:
+def judged(edit: Scene, home: Path) -> bool:
     """Run pytest as a user would; True if it came out as announced."""
     file = home / f"test_{edit.candidate}_against_{edit.baseline}.py"
     file.write_text(CASE.format(candidate=edit.candidate, baseline=edit.baseline))

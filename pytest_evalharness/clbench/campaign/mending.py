@@ -60,7 +60,7 @@ def _mend(folder: EndedFolder, entry: dict[str, Any], left: TaskLeft) -> None:
     entry[MARK] = {
         "state": str(left.state),
         "rollouts_complete": list(left.complete),
-        "written_off": _losses(left),
+        "written_off": [one.to_json() for one in left.written_off],
     }
 
 
@@ -140,19 +140,5 @@ def mark_of(folder: EndedFolder, left: TaskLeft) -> dict[str, Any]:
         "rollouts_expected": left.rollouts,
         "rollouts_complete": list(left.complete),
         "sources": [folder.relative(one.path) for one in passes if one.path],
-        "written_off": _losses(left),
+        "written_off": [one.to_json() for one in left.written_off],
     }
-
-
-def _losses(left: TaskLeft) -> list[dict[str, Any]]:
-    return [
-        {
-            "run_index": one.run_index,
-            "run_group": one.group,
-            "instances": one.instances,
-            "expected": one.expected,
-            "cost_usd": one.cost,
-            "why": one.why,
-        }
-        for one in left.written_off
-    ]

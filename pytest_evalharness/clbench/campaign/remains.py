@@ -118,6 +118,17 @@ class PassLeft:
         """How messages call it."""
         return "the baseline" if self.run_index is None else f"rollout {self.run_index}"
 
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for reports and for what is put together."""
+        return {
+            "run_index": self.run_index,
+            "run_group": self.group,
+            "instances": self.instances,
+            "expected": self.expected,
+            "cost_usd": self.cost,
+            "why": self.why,
+        }
+
     @property
     def words(self) -> str:
         """How far it came, and what that cost."""

@@ -143,8 +143,8 @@ def _data(left: TaskLeft) -> dict[str, Any]:
         "rollouts_complete": list(left.complete),
         "rollouts_expected": left.rollouts,
         "run_groups": list(left.groups),
-        "written_off": [_pass(one) for one in left.written_off],
-        "unfinished_baseline": None if left.unfinished_baseline is None else _pass(left.unfinished_baseline),
+        "written_off": [one.to_json() for one in left.written_off],
+        "unfinished_baseline": left.unfinished_baseline and left.unfinished_baseline.to_json(),
         "set_aside": None if left.aside is None else {"file": left.aside[0].name, "why": left.aside[1]},
         "rerun": None
         if needed is None
@@ -156,15 +156,4 @@ def _data(left: TaskLeft) -> dict[str, Any]:
             "cost_is_whole": needed.whole_cost,
             "basis": needed.basis,
         },
-    }
-
-
-def _pass(one: PassLeft) -> dict[str, Any]:
-    return {
-        "run_index": one.run_index,
-        "run_group": one.group,
-        "instances": one.instances,
-        "expected": one.expected,
-        "cost_usd": one.cost,
-        "why": one.why,
     }
