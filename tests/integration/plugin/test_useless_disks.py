@@ -126,8 +126,8 @@ def test_a_disk_that_fills_up_during_a_run_loses_nothing(project, on_a_disk, met
     assert (
         float(re.search(r"1 error in ([0-9.]+)s", first[1])[1]) < 40
     )  # it waits for nothing that it could not see
-    assert listed[0] == 11
-    assert "ledger.sqlite is full" in listed[1]
+    assert listed[0] == 0, listed[1]  # what stands in a full ledger can be read all the same
+    assert "not finished   test_evals.py::test_crew" in listed[1]
     assert again[0] == 0, again[1]
     assert "BETTER" in again[1]
     assert project.posted == 2
