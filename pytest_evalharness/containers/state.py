@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -239,8 +240,7 @@ class Engine:
                 addresses = _part(client.inspect_network(network), "IPAM").get("Config")
             except NotFound:
                 return None
-        told = [one.get("Gateway") for one in addresses or () if isinstance(one, dict)]
-        return next((str(one).partition("/")[0] for one in told if one), None)
+        return gateway_of(addresses)
 
     def stop(self, container: str, *, grace: int = 10) -> None:
         """End a container; one that has ended, or has removed itself meanwhile, is as good. It stays where it does not.
@@ -351,3 +351,19 @@ def _instant(told: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return at if at > _NO_DATE else None
+
+
+def gateway_of(addresses: object) -> str | None:
+    """The host's own address among a network's `IPAM.Config`; None if nothing tells it.
+
+    Some engines name none for the default bridge: then it is the first address of the subnet, as they give it to the host
+    unless they are told otherwise, which they would name.
+    """
+    told = [one for one in addresses if isinstance(one, dict)] if isinstance(addresses, list) else []
+    for one in told:
+        if one.get("Gateway"):
+            return str(one["Gateway"]).partition("/")[0]
+    for one in told:
+        with contextlib.suppress(ValueError, StopIteration):
+            return str(next(ipaddress.ip_network(str(one.get("Subnet")), strict=False).hosts()))
+    return None

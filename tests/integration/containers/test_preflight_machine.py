@@ -1,5 +1,7 @@
 """Where a campaign would run, asked of a real engine."""
 
+import os
+
 import pytest
 
 from pytest_evalharness.base.clock import SystemClock
@@ -24,7 +26,9 @@ def checks(engine, tmp_path):
         mine = campaign_of(
             checkout, "ouroboros", PlanKind.SMOKE, "x", params={"docker_image": image}, inherited={}
         )
-        variables = {"OUROBOROS_BENCH_RUNS_ROOT": str(tmp_path), **environment}
+        # The engine that the tests ask, wherever it is.
+        where = {name: os.environ[name] for name in ("DOCKER_HOST",) if name in os.environ}
+        variables = {"OUROBOROS_BENCH_RUNS_ROOT": str(tmp_path), **where, **environment}
         found = found_images(images_of(mine, {}), SystemClock(), variables)
         mine = with_images(mine, found)
         told = machine_checks(mine, {}, found, clock=SystemClock(), environment=variables)
