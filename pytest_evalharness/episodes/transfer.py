@@ -191,7 +191,8 @@ class _Fetching:
         self._transfer = transfer
         self._offer = offer
         self._part = part
-        self._renew: Renew | None = renew
+        self._renew = renew
+        self._renewable = True
         self._told = told
         self._fetched = 0
 
@@ -220,6 +221,7 @@ class _Fetching:
             step = 1 if problem is not None else 2
             grown = problem is not None and self._part.etag and self._part.size > before + _NOTABLE
             failures = 0 if grown else failures + step
+            self._renewable = self._renewable or bool(grown)  # a large file may outlive several addresses
             if not self._transfer.wait(problem, failures, deadline):
                 return self._interrupted() if self._transfer.stopped else self._failed(reason)
 
@@ -253,12 +255,12 @@ class _Fetching:
         return replace(told, fetched=self._fetched, route=self._offer.route or told.route)
 
     def _renews(self, problem: NetError | None) -> bool:
-        """Whether there is a new address to try, which is asked for once."""
+        """Whether there is a new address to try, which is asked for once until one has brought something."""
         stale = problem is None or (isinstance(problem, HttpStatus) and problem.status in _STALE)
-        if not stale or not self._offer.stored or self._renew is None:
+        if not stale or not self._offer.stored or not self._renewable:
             return False
-        renew, self._renew = self._renew, None
-        fresh = renew()
+        self._renewable = False
+        fresh = self._renew()
         if fresh is None or fresh.state is not None:
             return False
         self._offer = fresh

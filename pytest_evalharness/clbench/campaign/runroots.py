@@ -27,6 +27,8 @@ _LOGS = "data/logs"
 _ENDED = frozenset({"completed", "failed", "cancelled", "rejected_duplicate"})
 _ROWS = (b"llm_api_error", b"network_wait", b"crash_storm", b'"attempt"')
 """One of these is in every row that is kept: the other traffic of an engine is ten times as much."""
+_GRAIN = 2.0
+"""Seconds by which a file system's clock may be behind: Linux stamps by its last tick, FAT by the even second."""
 _JSON = msgspec.json.Decoder()
 _ANSWER = json.JSONDecoder()
 
@@ -164,7 +166,7 @@ def _is_engines(folder: Path, since: float) -> bool:
     data = folder / "data"
     if folder.is_symlink() or not data.is_dir():
         return False
-    return since <= 0.0 or any(_changed(path) >= since for path in (data, *_touched(data)))
+    return since <= 0.0 or any(_changed(path) > since - _GRAIN for path in (data, *_touched(data)))
 
 
 def _touched(data: Path) -> Iterator[Path]:

@@ -503,6 +503,14 @@ def test_engines_of_an_earlier_campaign_are_left_out(left):
     assert [one.question for one in lost(left)] == ["t1", "t2"]
 
 
+@pytest.mark.parametrize(("behind", "counts"), [(0.004, True), (1.9, True), (2.5, False)])
+def test_a_file_system_may_stamp_by_a_clock_that_is_a_little_behind(left, behind, counts):
+    left.task("t1", **OOM)
+    for path in [left.folder / "data", *(left.folder / "data").rglob("*")]:
+        os.utime(path, (1_500_000_000 - behind, 1_500_000_000 - behind))
+    assert bool(lost(left, since=1_500_000_000)) is counts
+
+
 def test_only_engines_own_folders_are_read(left):
     (left.runs_root / "obo_dockerclbench_empty").mkdir()
     (left.runs_root / "other").mkdir()

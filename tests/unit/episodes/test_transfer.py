@@ -203,6 +203,24 @@ def test_an_address_is_renewed_once(fetch, wire, status):
     assert len(asked) == 2
 
 
+def test_a_file_may_outlive_several_addresses(fetch, wire, tmp_path):
+    content, asked, used = bytes(4 * 100_000), [], []
+    storage = ranges(wire, content, '"v1"', breaks=[100_000] * 3)
+
+    def renew():
+        asked.append(1)
+        return Offer(LOG, address=f"{fetch.server.url}/{len(asked)}", etag='"v1"', size=len(content))
+
+    def script(request):
+        used.append(request.path)
+        # Each address counts for one answer.
+        return storage(request) if used.count(request.path) == 1 else wire.reply(b"", 403)
+
+    assert fetch(script=script, etag='"v1"', renew=renew).state is State.OK
+    assert (tmp_path / "logs" / "l.log").read_bytes() == content
+    assert len(asked) == 3
+
+
 def test_what_is_no_json_object_is_no_result(fetch, wire, tmp_path):
     for body in (b"[1]", b"{", b"<html>", json.dumps({"scores": [float("nan")]}).encode()):
         found = fetch(wire.reply(body), artifact=Artifact(Category.RESULTS))
