@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
@@ -194,8 +195,12 @@ class Download:
         self, pool: ThreadPoolExecutor, episodes: Sequence[tuple[Reference, Entry]], late: Deadline
     ) -> None:
         under_way: dict[Future[Entry], None] = {}
-        for start in range(0, len(episodes), _BATCH):
-            batch = episodes[start : start + _BATCH]
+        if not episodes:
+            return
+        # The first batch is small: nothing is fetched while it is prepared.
+        first = min(self._wanted.limits.concurrency, _BATCH)
+        for start, end in pairwise([0, *range(first, len(episodes), _BATCH), len(episodes)]):
+            batch = episodes[start:end]
             ready = self._prepared([one for one, _ in batch])
             for (_, entry), one in zip(batch, ready, strict=True):
                 under_way[pool.submit(self._episode, one, entry, late)] = None

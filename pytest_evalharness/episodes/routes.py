@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -185,12 +186,24 @@ def replay_offer(episode: Reference, route: str) -> Offer:
 
 def shown(address: str) -> str:
     """An address without its query, in which a signature may stand, and without a login."""
+    bare = address.partition("#")[0].partition("?")[0]
+    scheme, found, rest = bare.partition("://")
+    if not found:
+        return printable(bare, 300)
+    host, slash, path = rest.partition("/")
+    origin = _origin(f"{scheme}://{host}")
+    return printable(f"{origin}{slash}{path}", 300) if origin else "an address that is none"
+
+
+@lru_cache(maxsize=64)
+def _origin(address: str) -> str:
+    """Scheme and host, empty where it is none; thousands of files come from one."""
     try:
         parts = urlsplit(address)
         host = parts.hostname or ""
     except ValueError:
-        return "an address that is none"
-    return printable(f"{parts.scheme}://{host}{parts.path}" if parts.scheme else parts.path, 300)
+        return ""
+    return f"{parts.scheme}://{host}"
 
 
 def _at(artifact: Artifact, path: str) -> Offer:

@@ -16,11 +16,11 @@ import h11
 import httpcore
 import httpx
 
+from pytest_evalharness.net.bulk import bulk
 from pytest_evalharness.net.pool import CONNECTIONS, KEPT_SECONDS, Pool
 from pytest_evalharness.net.proxies import proxy_for
-from pytest_evalharness.net.sockets import Backend, Patience
+from pytest_evalharness.net.sockets import Backend, Patience, Stream
 
-_PIECE = 256 * 1024
 _HEAD_PIECE = 64 * 1024
 _LARGEST_HEAD = 100 * 1024
 _WITH_BODY = frozenset({200, 206})
@@ -49,9 +49,10 @@ class DownloadPool(httpx.BaseTransport):
             self._context = httpx.create_ssl_context()
             self._context.set_alpn_protocols(["http/1.1"])
         self._backend = Backend(patience)
+        self._patience = patience
         self._places = threading.BoundedSemaphore(CONNECTIONS)
         self._lock = threading.Lock()
-        self._idle: list[tuple[httpcore.NetworkStream, float]] = []
+        self._idle: list[tuple[Stream, float]] = []
         self._closed = False
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -82,7 +83,7 @@ class DownloadPool(httpx.BaseTransport):
         for stream, _ in idle:
             stream.close()
 
-    def _kept(self) -> httpcore.NetworkStream | None:
+    def _kept(self) -> Stream | None:
         """A connection of an earlier answer that the server has not closed since."""
         while True:
             with self._lock:
@@ -94,12 +95,14 @@ class DownloadPool(httpx.BaseTransport):
                 return stream
             stream.close()
 
-    def _connected(self, url: httpx.URL, timeout: float | None) -> httpcore.NetworkStream:
+    def _connected(self, url: httpx.URL, timeout: float | None) -> Stream:
         host = url.raw_host.decode("ascii")
         stream = self._backend.connect_tcp(host, url.port or _PORTS[url.scheme], timeout)
-        return stream if self._context is None else stream.start_tls(self._context, host, timeout)
+        if self._context is None:
+            return bulk(stream, self._patience)
+        return stream.start_tls(self._context, host, timeout)
 
-    def back(self, stream: httpcore.NetworkStream, *, reusable: bool) -> None:
+    def back(self, stream: Stream, *, reusable: bool) -> None:
         """Take back a connection."""
         with self._lock:
             kept = reusable and not self._closed
@@ -113,9 +116,9 @@ class DownloadPool(httpx.BaseTransport):
 class _Exchange(httpx.SyncByteStream):
     """One request and its answer on one connection; iterating reads the body."""
 
-    def __init__(self, pool: DownloadPool, stream: httpcore.NetworkStream) -> None:
+    def __init__(self, pool: DownloadPool, stream: Stream) -> None:
         self._pool = pool
-        self._stream: httpcore.NetworkStream | None = stream
+        self._stream: Stream | None = stream
         self._wire = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
         self._timeout: float | None = None
         self._length: int | None = None
@@ -147,7 +150,7 @@ class _Exchange(httpx.SyncByteStream):
         return event
 
     def __iter__(self) -> Iterator[bytes]:
-        """The body, in pieces of any size. An answer is read once."""
+        """The body, in pieces of any size, each of which counts until the next is asked for. An answer is read once."""
         return self._framed() if self._length is None else self._straight(self._length)
 
     def close(self) -> None:
@@ -158,7 +161,7 @@ class _Exchange(httpx.SyncByteStream):
             self._pool.back(stream, reusable=self._whole and self._wire.our_state is h11.DONE)
 
     @property
-    def _connection(self) -> httpcore.NetworkStream:
+    def _connection(self) -> Stream:
         if self._stream is None:
             raise httpcore.ReadError("the answer is closed")
         return self._stream
@@ -170,14 +173,14 @@ class _Exchange(httpx.SyncByteStream):
             yield begun[:length]
         left = length - len(begun)
         while left > 0:
-            piece = self._connection.read(min(left, _PIECE), self._timeout)
+            piece = self._connection.piece(left, self._timeout)
             if not piece:
                 raise httpcore.RemoteProtocolError(
                     f"the server closed the connection after {length - left} of {length} bytes"
                 )
             left -= len(piece)
             self._whole = left == 0
-            yield piece
+            yield piece  # type: ignore[misc]  # a view where the stream reads in bulk: httpx knows only bytes
         self._whole = left == 0
 
     def _framed(self) -> Iterator[bytes]:

@@ -18,7 +18,8 @@ import httpcore
 from pytest_evalharness.base.deadline import Deadline
 
 _NO_WAIT = 1e-3  # a timeout of zero would mean "do not block", which is another thing
-_GLANCE = 0.2
+_PIECE = 256 * 1024
+GLANCE = 0.2
 """Seconds between two looks at the event that ends a long wait."""
 
 
@@ -53,17 +54,68 @@ class Patience:
     def read(self, stream: httpcore.NetworkStream, most: int, timeout: float | None) -> bytes:
         """What comes next, waiting in short turns where something may end the wait: a read that times out takes nothing."""
         left = self.cut(timeout)
-        stop: threading.Event | None = getattr(self._local, "stop", None)
-        if stop is None or left is None:
+        if not self.watched or left is None:
             return stream.read(most, left)
         while True:
-            turn = min(left, _GLANCE)
+            turn = min(left, GLANCE)
             try:
                 return stream.read(most, turn)
             except httpcore.ReadTimeout:
                 left -= turn
-                if left <= 0.0 or stop.is_set():
+                if left <= 0.0 or self.ended:
                     raise
+
+    @property
+    def over(self) -> bool:
+        """Whether this thread's deadline has passed."""
+        deadline: Deadline | None = getattr(self._local, "deadline", None)
+        return deadline is not None and deadline.expired
+
+    @property
+    def watched(self) -> bool:
+        """Whether something may end this thread's waits early."""
+        return getattr(self._local, "stop", None) is not None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nobody waits any more for what this thread reads."""
+        stop: threading.Event | None = getattr(self._local, "stop", None)
+        return stop is not None and stop.is_set()
+
+
+class Stream(httpcore.NetworkStream):
+    """A connection whose waits are cut to the deadline."""
+
+    def __init__(self, stream: httpcore.NetworkStream, patience: Patience) -> None:
+        self._stream = stream
+        self._patience = patience
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """What comes next; empty at the end."""
+        return self._patience.read(self._stream, max_bytes, timeout)
+
+    def piece(self, most: int, timeout: float | None) -> bytes | memoryview:
+        """What comes next of a body, empty at the end. A view counts until the next one is asked for."""
+        return self.read(min(most, _PIECE), timeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send all of it."""
+        self._stream.write(buffer, self._patience.cut(timeout))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> Stream:
+        """The connection, encrypted from here on."""
+        secured = self._stream.start_tls(ssl_context, server_hostname, self._patience.cut(timeout))
+        return Stream(secured, self._patience)
+
+    def get_extra_info(self, info: str) -> Any:
+        """What httpcore asks of a stream."""
+        return self._stream.get_extra_info(info)
 
 
 class Backend(httpcore.NetworkBackend):
@@ -80,7 +132,7 @@ class Backend(httpcore.NetworkBackend):
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.NetworkStream:
+    ) -> Stream:
         """Connect to the first address of a host that answers.
 
         Addresses are tried one by one here, because the standard library gives each the whole timeout.
@@ -98,29 +150,5 @@ class Backend(httpcore.NetworkBackend):
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as problem:
                 failure = problem
             else:
-                return _Stream(stream, self._patience)
+                return Stream(stream, self._patience)
         raise failure
-
-
-class _Stream(httpcore.NetworkStream):
-    def __init__(self, stream: httpcore.NetworkStream, patience: Patience) -> None:
-        self._stream = stream
-        self._patience = patience
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._patience.read(self._stream, max_bytes, timeout)
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, self._patience.cut(timeout))
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        secured = self._stream.start_tls(ssl_context, server_hostname, self._patience.cut(timeout))
-        return _Stream(secured, self._patience)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)

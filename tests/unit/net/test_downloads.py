@@ -1,14 +1,18 @@
 """Bodies straight off the socket: what was promised and no more, whoever breaks off; a connection serves again only when it is clean."""
 
 import random
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import httpcore
 import pytest
 
 from pytest_evalharness.base.deadline import Deadline
-from pytest_evalharness.net import AnswerLost, DeadlineExceeded, HttpStatus, NotSent, Streams
+from pytest_evalharness.net import AnswerLost, DeadlineExceeded, HttpStatus, NotSent, Streams, downloads
+from pytest_evalharness.net.bulk import BulkStream
+from pytest_evalharness.net.sockets import Patience
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -18,9 +22,11 @@ def soon(clock):
     return Deadline.after(clock, 30.0)
 
 
-@pytest.fixture
-def fetch(clock, soon):
-    """The body of a path of a server; one client for all of a test."""
+@pytest.fixture(params=["bulk", "in pieces"])
+def fetch(request, monkeypatch, clock, soon):
+    """The body of a path of a server; one client for all of a test. Also as on platforms whose sockets keep no time."""
+    if request.param == "in pieces":
+        monkeypatch.setattr(downloads, "bulk", lambda stream, _: stream)
     opened = {}
 
     def call(server, *, deadline=soon, most=None, stop=None, environ=None, headers=None):
@@ -231,3 +237,48 @@ def test_a_proxy_is_asked_where_one_leads_there(serve, fetch):
     assert fetch("http://league.example", environ={"http_proxy": proxy.url}) == b"through"
 
     assert [request.target for request in proxy.requests] == ["http://league.example/api/x"]
+
+
+@pytest.fixture
+def pair():
+    """A stream that reads in bulk, and its other end."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield BulkStream(httpcore.MockStream([]), ours, Patience()), theirs
+
+
+def test_what_nobody_takes_is_told(pair):
+    stream, theirs = pair
+
+    with pytest.raises(httpcore.WriteTimeout):
+        stream.write(bytes(20_000_000), 0.3)
+    theirs.close()
+    with pytest.raises(httpcore.WriteError):
+        stream.write(b"more", 0.3)
+
+
+def test_what_is_taken_slowly_is_sent_whole(pair):
+    stream, theirs = pair
+    taken = []
+
+    def take():
+        while sum(map(len, taken)) < 5_000_000:
+            taken.append(theirs.recv(70_000))
+
+    with ThreadPoolExecutor(1) as pool:
+        taking = pool.submit(take)
+        stream.write(bytes(5_000_000), 10.0)
+        taking.result()
+    assert sum(map(len, taken)) == 5_000_000
+
+
+def test_silence_ends_a_read_and_a_reset_is_told(pair):
+    stream, theirs = pair
+
+    theirs.sendall(b"half")
+    assert bytes(stream.piece(10, 0.4)) == b"half"
+    with pytest.raises(httpcore.ReadTimeout):
+        stream.piece(6, 0.2)
+    stream._socket.close()
+    with pytest.raises(httpcore.ReadError):
+        stream.piece(6, 0.2)
