@@ -34,7 +34,7 @@ from pytest_evalharness.clbench.campaign.resuming import (
     require_asked,
     require_same,
 )
-from pytest_evalharness.clbench.campaign.snapshot import broken_off
+from pytest_evalharness.clbench.campaign.snapshot import Snapshot, broken_off
 from pytest_evalharness.clbench.campaign.status_lines import Standing, summary
 from pytest_evalharness.clbench.campaign.supervising import Ending, Rhythm, Supervisor
 from pytest_evalharness.clbench.campaign.supervisor_journal import SupervisorJournal
@@ -270,7 +270,7 @@ class _Run:
                     money=money,
                 )
                 ending = supervisor.watch()
-                self._say(_told_last(alarms, ending))
+                self._say(_told_last(supervisor.last_look(), alarms, ending))
             except BaseException:
                 end(lambda: mark.find().values(), self._clock, self._rhythm.graces)
                 with suppress(subprocess.TimeoutExpired):
@@ -391,10 +391,10 @@ class _Run:
         )
 
 
-def _told_last(alarms: AlarmWatch, ending: Ending) -> str:
+def _told_last(snapshot: Snapshot, alarms: AlarmWatch, ending: Ending) -> str:
     """How far it came; a manifest that nobody could write any more still says that it runs."""
-    snapshot = broken_off(alarms.look(), str(_state(ending, troubled=False)))
-    return summary(Standing(snapshot, alarms.alarms))
+    told = broken_off(snapshot, str(_state(ending, troubled=False)))
+    return summary(Standing(told, alarms.alarms))
 
 
 def _state(ending: Ending, *, troubled: bool) -> CampaignState:

@@ -27,8 +27,8 @@ _LOGS = "data/logs"
 _ENDED = frozenset({"completed", "failed", "cancelled", "rejected_duplicate"})
 _ROWS = (b"llm_api_error", b"network_wait", b"crash_storm", b'"attempt"')
 """One of these is in every row that is kept: the other traffic of an engine is ten times as much."""
-_GRAIN = 2.0
-"""Seconds by which a file system's clock may be behind: Linux stamps by its last tick, FAT by the even second."""
+_GRAIN = 0.05
+"""Seconds by which a file system's clock may be behind: Linux stamps files by its last tick."""
 _JSON = msgspec.json.Decoder()
 _ANSWER = json.JSONDecoder()
 

@@ -149,6 +149,12 @@ class Supervisor:
             self._end("interrupted")
             raise
 
+    def last_look(self) -> Snapshot:
+        """How far it came, which the ledger is told too: it may have ended between two looks."""
+        self._snapshot = self._alarms.look()
+        self._journal.heartbeat(self._progress())
+        return self._snapshot
+
     def _reason_to_end(self) -> str:
         if self._interrupts.count:
             return f"interrupted by {self._interrupts.name or 'its caller'}"

@@ -64,6 +64,12 @@ def test_a_campaign_is_written_down_started_watched_and_ended(lab):
     assert caught.value.next_step.startswith(f"--checkout {root}")
 
 
+def test_the_ledger_knows_how_far_it_came_though_it_ended_between_two_looks(lab):
+    outcome = lab.run(rhythm=replace(QUICK, look=600.0))
+    assert outcome.state is CampaignState.FINISHED
+    assert lab.record().progress["done"] == 20
+
+
 def test_an_end_leaves_nothing_alive_and_what_is_missing_is_run_later(lab, until, whole):
     lab.set(pace=0.2)
     going = lab.begin()
