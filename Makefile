@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types check clean
+.PHONY: demo test coverage lint types check clean
 
 # The tests start Python hundreds of times: where no bytecode is kept, each of them would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -14,13 +14,25 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(INSTALLED)
 	$(BIN)/evalharness demo
 
-# The slow ones play hundreds of thousands of games: without coverage, which would make each ten times as long.
+# Tests that mostly wait for servers and processes keep more workers busy than there are processors.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 1 + (os.cpu_count() or 1)))')
+COVERED := (unit or property) and not slow
+SHARED := --dist worksteal
+
+# Coverage of what runs inside the tests' own processes: of runs in processes of their own, and of hundreds of thousands of
+# games, it would take longer than all tests together. `make coverage` counts those runs too.
 test: $(INSTALLED) $(VENV)/.conformance
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n 2 --dist worksteal -m 'not slow'
+	$(BIN)/coverage run -m pytest -n 2 $(SHARED) -m '$(COVERED)'
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
-	$(BIN)/pytest -n 2 --dist worksteal -m slow
+	$(BIN)/pytest -n $(WORKERS) $(SHARED) -m 'not ($(COVERED))'
+
+coverage: $(INSTALLED) $(VENV)/.conformance
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 $(SHARED) -m 'not slow'
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

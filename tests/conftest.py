@@ -1,6 +1,7 @@
 """How the property tests run here, and what runs inside a test must not know."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,7 @@ from pytest_evalharness.base.text import redact
 settings.register_profile("repository", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("repository")
 
+HERE = Path(__file__).parent
 # Where CI is GitHub's, the runs that tests start would write on the page of this one.
 os.environ.pop("GITHUB_ACTIONS", None)
 
@@ -21,3 +23,10 @@ def own_secrets():
     before = set(redact._secrets)
     yield
     redact._secrets.intersection_update(before)
+
+
+def pytest_collection_modifyitems(items):
+    """Each test is marked with its kind, the folder that it lies in below this one: `-m "unit or property"`."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(item.path.relative_to(HERE).parts[0])
