@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from pytest_evalharness.verdict import doubts, rules
+from pytest_evalharness.verdict import doubts
 from pytest_evalharness.verdict.checks import Check
 from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Comparison, Counts, Interval, Pairs, Turn, wilson_of
 from pytest_evalharness.verdict.evidence import ArmEvidence, Finding
 from pytest_evalharness.verdict.judgement import Judgement, Scores
 from pytest_evalharness.verdict.measures import Measures
-from pytest_evalharness.verdict.outcome import Bench, Outcome, sensitivity
+from pytest_evalharness.verdict.outcome import Bench, Outcome
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.trial import Trial, trial_of
+from pytest_evalharness.verdict.weighing import weigh
 from pytest_evalharness.verdict.words import (
-    Decision,
     Metric,
-    MissingPolicy,
     Pairing,
-    Reason,
     Rule,
-    Sensitivity,
-    Verdict,
 )
 
 _FEWEST_SCORES = 2
@@ -91,21 +86,20 @@ def judge(
     trial = trial_of(bench, counts, measures)
     p_gate, p_adjusted = trial.p_values()
     counted = trial.outcome()
-    worst, best = _missing_bounds(trial, arms, counted)
-    shaken = sensitivity(declaration, counted, worst, best)
-    if declaration.missing is MissingPolicy.STRICT and shaken is Sensitivity.WEAKENS:
-        counted = demoted(counted)
-
-    broken = (*trust, *doubts.distrust(arms, shaken))
-    if aa and not broken:
-        broken = tuple(doubts.alarm(standard, counted.verdict, arms))
-    verdict = Verdict.UNTRUSTWORTHY if broken else counted.verdict
-    decision = counted.decision
-    if broken or aa:
-        decision = rules.decide(declaration, verdict, counted.apart, counted.limits, trial.fewest, aa=aa)
+    weighed = weigh(
+        declaration,
+        counted,
+        _missing_bounds(trial, arms, counted),
+        trial.fewest,
+        trust=trust,
+        distrust=lambda shaken: doubts.distrust(arms, shaken),
+        alarm=lambda verdict: doubts.alarm(standard, verdict, arms),
+        aa=aa,
+    )
+    counted = weighed.counted
     moved = standard.rule is not declaration.rule
     ceiling = () if declaration.measured else doubts.at_the_ceiling(arms)
-    notes = (*doubts.notes(shaken, unplanned_looks, moved=moved), *ceiling)
+    notes = (*doubts.notes(weighed.sensitivity, unplanned_looks, moved=moved), *ceiling)
     found = trial.numbers()
     p_better, expected_loss = _posterior(declaration, counts)
     planned = trial.needs(arms, pairs)
@@ -114,9 +108,9 @@ def judge(
         candidate=candidate,
         baseline=baseline,
         pairs=pairs,
-        verdict=verdict,
-        decision=decision,
-        reasons=broken or (*map(Finding, counted.reading.reasons), *notes, *beside),
+        verdict=weighed.verdict,
+        decision=weighed.decision,
+        reasons=weighed.reasons(notes, beside),
         verified=tuple(verified),
         checks=tuple(checks),
         statistical_verdict=counted.verdict,
@@ -139,13 +133,13 @@ def judge(
         wilson_candidate=wilson_c,
         wilson_baseline=wilson_b,
         separated=counted.apart,
-        within_margin=None if counted.limits is None else counted.limits.within,
-        noninferior=None if counted.limits is None else counted.limits.above,
-        sensitivity=shaken,
-        worst_case=worst.verdict,
-        best_case=best.verdict,
-        worst_claim=worst.decision,
-        best_claim=best.decision,
+        within_margin=weighed.within_margin,
+        noninferior=weighed.noninferior,
+        sensitivity=weighed.sensitivity,
+        worst_case=weighed.worst.verdict,
+        best_case=weighed.best.verdict,
+        worst_claim=weighed.worst.decision,
+        best_claim=weighed.best.decision,
         required_n=planned.required_n,
         required_pairs=planned.required_pairs,
         configs_to_pool=planned.configs_to_pool,
@@ -167,12 +161,6 @@ def _missing_bounds(trial: Trial, arms: doubts.Arms, counted: Outcome) -> tuple[
         return counted, counted
     worst, best = (extreme.outcome() for extreme in trial.extremes(lost_c, lost_b))
     return worst, best
-
-
-def demoted(counted: Outcome) -> Outcome:
-    """The outcome that a strict policy leaves where the missing episodes could undo it."""
-    reading = replace(counted.reading, verdict=Verdict.INCONCLUSIVE, reasons=(Reason.MISSING_STRICT,))
-    return replace(counted, reading=reading, decision=Decision.CANNOT_TELL)
 
 
 def _scores(

@@ -13,16 +13,15 @@ from pytest_evalharness.verdict.claim import Declaration
 from pytest_evalharness.verdict.counts import Interval
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.gate import adjusted_p
-from pytest_evalharness.verdict.judge import demoted
 from pytest_evalharness.verdict.metrics import words_of
-from pytest_evalharness.verdict.outcome import Outcome, sensitivity
+from pytest_evalharness.verdict.outcome import Outcome
 from pytest_evalharness.verdict.pooled_judgement import Heterogeneity, Pooled, PooledJudgement, total
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.strata import Strata, Stratum, Table
+from pytest_evalharness.verdict.weighing import weigh
 from pytest_evalharness.verdict.words import (
     Claim,
     Effects,
-    MissingPolicy,
     Reason,
     Rule,
     Sensitivity,
@@ -135,33 +134,32 @@ def judge_pool(
     others = None if aa else others
     p_gate, p_adjusted = _p_values(counts, others)
     counted = _outcome(counts, declaration, others)
-    worst, best = _missing_bounds(strata, counts, counted, declaration, others)
-    shaken = sensitivity(declaration, counted, worst, best)
-    if declaration.missing is MissingPolicy.STRICT and shaken is Sensitivity.WEAKENS:
-        counted = demoted(counted)
-
     arms = total([stratum.candidate for stratum in strata]), total([stratum.baseline for stratum in strata])
-    broken = (*trust, *_distrust(strata, arms, shaken))
-    if aa and not broken:
-        broken = tuple(_alarm(counted.verdict, len(strata)))
-    verdict = Verdict.UNTRUSTWORTHY if broken else counted.verdict
-    decision = counted.decision
-    if broken or aa:
-        decision = rules.decide(declaration, verdict, counted.apart, counted.limits, counts.fewest, aa=aa)
+    weighed = weigh(
+        declaration,
+        counted,
+        _missing_bounds(strata, counts, counted, declaration, others),
+        counts.fewest,
+        trust=trust,
+        distrust=lambda shaken: _distrust(strata, arms, shaken),
+        alarm=lambda verdict: _alarm(verdict, len(strata)),
+        aa=aa,
+    )
+    counted = weighed.counted
     fixed, random, disagree = _numbers(counts, declaration.alpha)
     deciding = random if declaration.effects is Effects.RANDOM else fixed
     planned = needs.needs(declaration, rule, arms, None, deciding.difference if deciding else None)
     notes = (
-        *doubts.notes(shaken, unplanned_looks, moved=unplanned_looks > 0),
+        *doubts.notes(weighed.sensitivity, unplanned_looks, moved=unplanned_looks > 0),
         *(note for stratum in strata for note in doubts.at_the_ceiling(stratum.arms, stratum.name)),
         *_disagreement(declaration.effects, disagree),
     )
     return PooledJudgement(
         declaration=declared,
         strata=tuple(strata),
-        verdict=verdict,
-        decision=decision,
-        reasons=broken or (*map(Finding, counted.reading.reasons), *notes, *beside),
+        verdict=weighed.verdict,
+        decision=weighed.decision,
+        reasons=weighed.reasons(notes, beside),
         verified=tuple(verified),
         checks=tuple(checks),
         statistical_verdict=counted.verdict,
@@ -179,13 +177,13 @@ def judge_pool(
         fixed=fixed,
         random=random,
         heterogeneity=disagree,
-        within_margin=None if counted.limits is None else counted.limits.within,
-        noninferior=None if counted.limits is None else counted.limits.above,
-        sensitivity=shaken,
-        worst_case=worst.verdict,
-        best_case=best.verdict,
-        worst_claim=worst.decision,
-        best_claim=best.decision,
+        within_margin=weighed.within_margin,
+        noninferior=weighed.noninferior,
+        sensitivity=weighed.sensitivity,
+        worst_case=weighed.worst.verdict,
+        best_case=weighed.best.verdict,
+        worst_claim=weighed.worst.decision,
+        best_claim=weighed.best.decision,
         required_n=planned.required_n,
         detectable_lift=planned.detectable_lift,
         detectable_loss=planned.detectable_loss,
