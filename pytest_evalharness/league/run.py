@@ -12,15 +12,15 @@ from pytest_evalharness.base.events import EventLog
 from pytest_evalharness.errors import EvalHarnessError, JournalUnavailable
 from pytest_evalharness.league.adopting import Adopter
 from pytest_evalharness.league.arms import SIDES
+from pytest_evalharness.league.entries import Entries, Entry
 from pytest_evalharness.league.family import Evidence, FamilyJudge, FamilyPlan, Judged, Settled
-from pytest_evalharness.league.fields import FieldsPlan
 from pytest_evalharness.league.freeze import Freezer
-from pytest_evalharness.league.frozen import Frozen, frozen_of, strata_of
+from pytest_evalharness.league.frozen import Frozen
 from pytest_evalharness.league.judging import Case, concluded
 from pytest_evalharness.league.local_builds import BuildSources
 from pytest_evalharness.league.metric_values import said_of
 from pytest_evalharness.league.plan import Budgets, ComparisonPlan
-from pytest_evalharness.league.pool_plan import Configurations, PoolPlan, in_configuration
+from pytest_evalharness.league.pool_plan import PoolPlan, in_configuration
 from pytest_evalharness.league.pool_result import FieldsResult, PoolResult, concluded_pool, judge_cases
 from pytest_evalharness.league.provenance import Provenance
 from pytest_evalharness.league.renewing import MOST, nothing_sent
@@ -57,34 +57,6 @@ class RunOptions:
     budget: float | None = None
     account: str | None = None
     builds: BuildSources = field(default_factory=BuildSources)
-
-
-@dataclass
-class Entry:
-    """A case's comparison on its way: not prepared yet, frozen, or in error.
-
-    Attributes:
-        pool: the case whose pool this is one configuration of; empty for a comparison of its own.
-        renewals: how often it was frozen anew, because its field moved on before anything was sent.
-    """
-
-    name: str
-    plan: ComparisonPlan
-    frozen: Frozen | None = None
-    error: EvalHarnessError | None = None
-    pool: str = ""
-    renewals: int = 0
-
-    def ready(self) -> Frozen:
-        """The frozen comparison.
-
-        Raises:
-            EvalHarnessError: it could not be prepared.
-        """
-        if self.error is not None:
-            raise self.error
-        assert self.frozen is not None
-        return self.frozen
 
 
 class LeagueRun:
@@ -139,8 +111,7 @@ class LeagueRun:
             budget=options.budget,
             looks_deep=lambda: self._rate_asked,
         )
-        self._entries: dict[str, Entry] = {}
-        self._pools: dict[str, Configurations] = {}
+        self._entries = Entries(self._freezer, fresh=options.fresh)
         self._launched = False
         self.family = FamilyJudge(ledger, options.run_id, family, self._evidence, on_notice)
         noted = ledger.run_began(options.run_id)
@@ -149,62 +120,8 @@ class LeagueRun:
     # ------------------------------------------------------------- planning
 
     def add(self, case: str, plan: ComparisonPlan | PoolPlan, kept: Comparison | None = None) -> None:
-        """Put a case's comparison, or its pool, on the plan. Nothing is resolved or posted yet.
-
-        Args:
-            case: which case.
-            plan: what it asks.
-            kept: the very comparison to go on with, where it is known; else the one that answers the plan by now.
-        """
-        told = None if kept is None else kept.frozen
-        if isinstance(plan, ComparisonPlan):
-            frozen = None if kept is None or told is None else frozen_of(kept, told)
-            self._spread(self._entries.setdefault(case, Entry(case, plan, frozen)))
-            return
-        self._pools.setdefault(case, plan)
-        strata = strata_of(kept, told) if kept is not None and told is not None else [None] * len(plan.plans)
-        for (name, part), one in zip(plan.strata, strata, strict=True):
-            self._entries.setdefault(_part(case, name), Entry(name, part, one, pool=case))
-
-    def _spread(self, entry: Entry) -> None:
-        """Make a comparison that was played on several fields a pool of them."""
-        first = entry.frozen
-        if first is None or not first.later or entry.name in self._pools:
-            return
-        fields = first, *first.later
-        plan = self._pools[entry.name] = FieldsPlan.of(entry.plan, fields)
-        for (name, part), one in zip(plan.strata, fields, strict=True):
-            self._entries[_part(entry.name, name)] = Entry(name, part, one, pool=entry.name)
-
-    def _prepare(self, case: str) -> Entry:
-        """Freeze one comparison. Its error, if any, is kept for its own case."""
-        entry = self._entries[case]
-        if entry.frozen is None and entry.error is None:
-            if entry.pool:
-                self._prepare_pool(entry.pool)
-                return entry
-            try:
-                entry.frozen = self._freezer.freeze(entry.plan, case, fresh=self._options.fresh)
-                self._spread(entry)
-            except EvalHarnessError as error:
-                entry.error = error
-        return entry
-
-    def _prepare_pool(self, case: str) -> None:
-        """Freeze a pool: all of its configurations, or none."""
-        parts, plan = self._parts(case), self._pools[case]
-        assert isinstance(plan, PoolPlan)  # the fields of one comparison are frozen before they are a pool
-        try:
-            frozen = self._freezer.freeze_pool(plan, case, fresh=self._options.fresh)
-        except EvalHarnessError as error:
-            for entry in parts:
-                entry.error = error
-            return
-        for entry, one in zip(parts, frozen, strict=True):
-            entry.frozen = one
-
-    def _parts(self, case: str) -> list[Entry]:
-        return [self._entries[_part(case, name)] for name in self._pools[case].names]
+        """Put a case's comparison, or its pool, on the plan; see `Entries.add`."""
+        self._entries.add(case, plan, kept)
 
     @property
     def adopter(self) -> Adopter:
@@ -221,7 +138,7 @@ class LeagueRun:
         Raises:
             EvalHarnessError: it could not be resolved.
         """
-        frozen = self._prepare(case).ready()
+        frozen = self._entries.prepare(case).ready()
         return (frozen, *frozen.later)[-1].roster
 
     def builds(self, case: str) -> Provenance:
@@ -230,7 +147,7 @@ class LeagueRun:
         Raises:
             EvalHarnessError: it could not be resolved, or nothing proves that the builds differ.
         """
-        found = self._prepare(case).ready().builds
+        found = self._entries.prepare(case).ready().builds
         assert found is not None  # whatever froze it, more was learnt when it was found again
         return found
 
@@ -240,7 +157,7 @@ class LeagueRun:
         Raises:
             EvalHarnessError: it cannot be resolved.
         """
-        return self._freezer.preview(self._entries[case].plan)
+        return self._freezer.preview(self._entries.plan(case))
 
     def preview_pool(self, case: str) -> list[Frozen]:
         """Each configuration of a case's pool as it would be posted now.
@@ -248,9 +165,7 @@ class LeagueRun:
         Raises:
             EvalHarnessError: one cannot be resolved.
         """
-        plan = self._pools[case]
-        assert isinstance(plan, PoolPlan)
-        return self._freezer.preview_pool(plan)
+        return self._freezer.preview_pool(self._entries.asked_pool(case))
 
     def budgets(self, plan: ComparisonPlan) -> Budgets:
         """How long a plan's arms may take."""
@@ -267,14 +182,14 @@ class LeagueRun:
         if self._launched:
             return
         prepared = {}
-        for key, entry in list(self._entries.items()):
-            frozen = self._prepare(key).frozen
+        for key, entry in self._entries.all():
+            frozen = self._entries.prepare(key).frozen
             if frozen is not None and frozen.comparison is not None:
                 prepared[entry.pool or key] = frozen.comparison.id  # a pool is one claim
         self.family.fix(prepared)
         self._launched = True
-        for entry in self._entries.values():
-            if entry.frozen is not None and entry.name not in self._pools:
+        for _, entry in self._entries.all():
+            if entry.frozen is not None and self._entries.pool(entry.name) is None:
                 self._work.take(entry.plan, entry.frozen, self._look(entry))
 
     def _look(self, entry: Entry) -> int:
@@ -290,7 +205,7 @@ class LeagueRun:
     @property
     def _rate_asked(self) -> bool:
         """Whether some case of this run says how often an adviser must decide: cases share arms, whoever drives them."""
-        return any(one.plan.declaration.min_fire_rate is not None for one in self._entries.values())
+        return any(one.plan.declaration.min_fire_rate is not None for _, one in self._entries.all())
 
     # -------------------------------------------------------------- waiting
 
@@ -301,7 +216,7 @@ class LeagueRun:
             EvalHarnessError: the comparison could not be prepared, or an arm came to nothing.
         """
         self._launch_all()
-        return self._finished(self._prepare(case))
+        return self._finished(self._entries.prepare(case))
 
     def pool_result(self, case: str) -> PoolResult:
         """Wait for all arms of a case's pool and judge them as one. The first case that asks posts every arm of the plan.
@@ -313,7 +228,8 @@ class LeagueRun:
         return self._pooled(case, PoolResult)
 
     def _pooled(self, case: str, kind: type[PoolResult]) -> PoolResult:
-        plan, played = self._pools[case], self._played_pool(case)
+        plan, played = self._entries.pool(case), self._played_pool(case)
+        assert plan is not None
         cases = [one for one, _ in played]
 
         def judge(others: Sequence[float] | None = None) -> PooledJudgement:
@@ -327,8 +243,10 @@ class LeagueRun:
     def _played_pool(self, case: str) -> list[tuple[Case, dict[str, list[Block]]]]:
         """Wait for every configuration of a pool; a failure names the one it happened in."""
         played = []
-        for name in self._pools[case].names:
-            entry = self._prepare(_part(case, name))
+        pool = self._entries.pool(case)
+        assert pool is not None
+        for name, part in zip(pool.names, self._entries.parts(case), strict=True):
+            entry = self._entries.prepare(part.key)
             entry.ready()
             try:
                 played.append(self._played(entry))
@@ -343,7 +261,7 @@ class LeagueRun:
             EvalHarnessError: as `result`.
         """
         self.add(name, plan)
-        return self._finished(self._prepare(name))
+        return self._finished(self._entries.prepare(name))
 
     def single(self, name: str, plan: SingleArmPlan) -> ArmResult:
         """Play an arm that is compared with nothing, now.
@@ -361,7 +279,7 @@ class LeagueRun:
         )
 
     def _finished(self, entry: Entry) -> ABResult | FieldsResult:
-        if entry.name in self._pools:
+        if self._entries.pool(entry.name) is not None:
             result = self._pooled(entry.name, FieldsResult)
             assert isinstance(result, FieldsResult)
             return result
@@ -395,8 +313,7 @@ class LeagueRun:
 
     def _evidence(self, case: str) -> Evidence:
         """Wait until a case's comparison has ended, well or badly; its judgement outside of any family, or its failure."""
-        pool = self._pools.get(case)
-        entries = self._parts(case) if pool is not None else [self._entries[case]]
+        pool, entries = self._entries.pool(case), self._entries.parts(case)
         try:
             if pool is not None:
                 return judge_cases(pool, [one for one, _ in self._played_pool(case)])
@@ -451,7 +368,7 @@ class LeagueRun:
 
     def _renewed(self, entry: Entry) -> bool:
         """Whether a comparison was frozen anew, here or by another process; then its arms are posted on the new field."""
-        comparison, plan = entry.ready().comparison, self._pools.get(entry.pool, entry.plan)
+        comparison, plan = entry.ready().comparison, self._entries.pool(entry.pool) or entry.plan
         assert comparison is not None
         if entry.renewals >= MOST or not isinstance(plan, ComparisonPlan | PoolPlan):
             return False
@@ -465,7 +382,7 @@ class LeagueRun:
             return False  # why the arms could not be posted is the news
         if renewed is None:
             return False
-        parts = self._parts(entry.pool) if entry.pool else [entry]
+        parts = self._entries.parts(entry.pool) if entry.pool else [entry]
         for part, frozen in zip(parts, renewed.configurations, strict=True):
             part.frozen, part.renewals = frozen, part.renewals + 1
             self._work.take(part.plan, frozen, self._look(part))
@@ -488,8 +405,3 @@ class LeagueRun:
     def close(self) -> None:
         """Stop this process's drivers and let go of their work, so that others take it over at once."""
         self._work.close()
-
-
-def _part(case: str, name: str) -> str:
-    """Under which name a configuration of a pool is on the plan."""
-    return f"{case} [{name}]"
