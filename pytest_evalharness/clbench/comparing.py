@@ -8,7 +8,7 @@ arm, or 5 of a task, the permutation test must agree; with fewer than 5, or one 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_evalharness.clbench.comparable import (
@@ -22,94 +22,25 @@ from pytest_evalharness.clbench.comparable import (
     too_many_lost,
     trust,
 )
-from pytest_evalharness.clbench.domains import BY_TASK, Family
+from pytest_evalharness.clbench.composites import Composites, RolloutReading, planning, read_rollouts
+from pytest_evalharness.clbench.domains import Family
 from pytest_evalharness.clbench.pairing import TaskDifference, counted, difference_of, normalising
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale
 from pytest_evalharness.clbench.scoring import whole_baseline
 from pytest_evalharness.errors import ReferenceMissing
-from pytest_evalharness.stats.normal import critical
 from pytest_evalharness.stats.scores import Means
-from pytest_evalharness.stats.stratified import (
-    Stratum,
-    smallest_p,
-    stratified_permutation_p,
-    stratified_t,
-)
+from pytest_evalharness.stats.stratified import smallest_p, stratified_t
 from pytest_evalharness.verdict import rules
 from pytest_evalharness.verdict.checks import Check
 from pytest_evalharness.verdict.claim import Declaration
-from pytest_evalharness.verdict.counts import Margins
 from pytest_evalharness.verdict.evidence import Finding
 from pytest_evalharness.verdict.figures import signed
-from pytest_evalharness.verdict.gate import adjusted_p
 from pytest_evalharness.verdict.standard import Standard
 from pytest_evalharness.verdict.words import Claim, Decision, Reason, Separated, Verdict
 
 METRIC = "clbench:normalised_reward"
 """The declared metric of every comparison of runs."""
-_SEED = 20260901
-"""Where deals are too many to list they are drawn; the same numbers, the same p-value."""
-_POWER_TAIL = 0.4
-"""Two-sided, the z of 80 % power."""
-_FEWEST_OF_A_TASK = 2
-
-
-@dataclass(frozen=True)
-class Composites:
-    """The rollouts of every task, as the rules ask them."""
-
-    tasks: tuple[TaskDifference, ...]
-
-    @property
-    def strata(self) -> list[Stratum]:
-        """A stratum a task."""
-        return [one.stratum for one in self.tasks]
-
-    @property
-    def fewest(self) -> int:
-        """Rollouts of the arm that has fewer, over all tasks."""
-        return min(self.rollouts)
-
-    @property
-    def rollouts(self) -> tuple[int, int]:
-        """Rollouts of the candidate and of the baseline."""
-        return sum(len(one.candidate) for one in self.tasks), sum(len(one.baseline) for one in self.tasks)
-
-    @property
-    def small(self) -> bool:
-        """Whether the permutation test has to agree: with few rollouts in all, or of one task.
-
-        With 2 or 3 of a task that varies far more than the others, the t interval errs in up to 9 % where 5 % are allowed.
-        """
-        return self.fewest < rules.SMALL or any(one.fewest < rules.FEWEST for one in self.tasks)
-
-    @property
-    def measurable(self) -> bool:
-        """Whether every task tells how far its rollouts differ."""
-        return all(one.fewest >= _FEWEST_OF_A_TASK for one in self.tasks)
-
-    def means(self, alpha: float) -> Means:
-        """The difference with its 1 - alpha interval; only where it is `measurable`."""
-        return stratified_t(self.strata, alpha)
-
-    def exact_p(self) -> float:
-        """The permutation test's p-value."""
-        import numpy as np
-
-        return stratified_permutation_p(self.strata, random=np.random.default_rng(_SEED))
-
-    def margins(self, margin: float, alpha: float) -> Margins:
-        """Where the 1 - 2 alpha interval lies against a margin; nowhere for certain where nothing varies."""
-        found = self.means(2.0 * alpha) if self.measurable else None
-        if found is None or found.p is None:
-            return Margins(above=False, wholly_below=False, below=False, wholly_above=False)
-        return Margins(
-            above=found.low > -margin,
-            wholly_below=found.high < -margin,
-            below=found.high < margin,
-            wholly_above=found.low > margin,
-        )
 
 
 @dataclass(frozen=True)
@@ -211,43 +142,34 @@ def compare(
     if told:
         broken += too_many_lost(told, lost_tasks(candidate, baseline, only))
     composites = Composites(told)
-    standard = Standard.of(declaration)
-    reading = _reading(composites, standard, () if others is None or aa else others)
-    notes, p_exact = reading.notes, reading.p_exact
-    if aa and not broken and reading.verdict in {Verdict.BETTER, Verdict.WORSE}:
-        broken.append(Finding(Reason.AA_ALARM, f"the rollouts say {reading.verdict}"))
-    limits = rules.margins(composites, standard) if told and composites.fewest else None
-    fewest = composites.fewest if composites.measurable else 0
-    if fewest and not broken:
-        alone = rules.decide(declaration, reading.verdict, Separated.NONE, limits, fewest)
-        turned, weakened = _shaken(composites, declaration, reading.verdict, alone)
-        broken += turned
-        notes += weakened
-    verdict = Verdict.UNTRUSTWORTHY if broken else reading.verdict
-    measured = bool(told) and not broken and composites.measurable
-    found = composites.means(declaration.alpha) if measured else None
-    detectable, needed = _planning(composites, declaration, found)
+    tested = None if aa else others
+    reading = read_rollouts(composites, Standard.of(declaration), tested or ())
+    judged = _judged(declaration, composites, reading, broken, aa=aa)
+    trusted = judged.verdict is not Verdict.UNTRUSTWORTHY
+    found = composites.means(declaration.alpha) if told and trusted and composites.measurable else None
+    detectable, needed = planning(composites, declaration, found)
+    p_exact = reading.p_exact if trusted else None
     return RunComparison(
-        declaration,
-        (candidate.name, baseline.name),
-        (str(candidate.folder), str(baseline.folder)),
-        (reference or baseline).name,
-        scale,
-        told,
-        only,
-        verdict,
-        rules.decide(declaration, verdict, Separated.NONE, limits, fewest, aa=aa),
-        tuple(broken) or notes,
-        (*looked, *beside),
-        _means(told) if told and not broken else None,
-        found,
-        None if broken else p_exact,
-        smallest_p(composites.strata) if p_exact is not None and not broken else None,
-        detectable,
-        needed,
-        1.0 if broken else reading.p_gate,
-        1.0 if broken else reading.p_adjusted,
-        None if others is None or aa else 1 + len(others),
+        declaration=declaration,
+        names=(candidate.name, baseline.name),
+        folders=(str(candidate.folder), str(baseline.folder)),
+        normalised_by=(reference or baseline).name,
+        scale=scale,
+        tasks=told,
+        only=only,
+        verdict=judged.verdict,
+        decision=judged.decision,
+        reasons=judged.reasons,
+        checks=(*looked, *beside),
+        means=_means(told) if told and trusted else None,
+        found=found,
+        p_exact=p_exact,
+        least_p=None if p_exact is None else smallest_p(composites.strata),
+        detectable=detectable,
+        needed=needed,
+        p_gate=reading.p_gate if trusted else 1.0,
+        p_adjusted=reading.p_adjusted if trusted else 1.0,
+        family=None if tested is None else 1 + len(tested),
         embedded=candidate.family is Family.EMBEDDED,
         aa=aa,
     )
@@ -273,6 +195,42 @@ def _differences(
             )
         found.append(difference_of(candidate.tasks[task], baseline.tasks[task], scaled))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Trust first, then what the rollouts say, then what becomes of the claim."""
+
+    verdict: Verdict
+    decision: Decision
+    reasons: tuple[Finding, ...]
+
+
+def _judged(
+    declaration: Declaration,
+    composites: Composites,
+    reading: RolloutReading,
+    broken: Sequence[Finding],
+    *,
+    aa: bool,
+) -> _Judged:
+    failed, notes = list(broken), reading.notes
+    if aa and not failed and reading.verdict in {Verdict.BETTER, Verdict.WORSE}:
+        failed.append(Finding(Reason.AA_ALARM, f"the rollouts say {reading.verdict}"))
+    limits = (
+        rules.margins(composites, Standard.of(declaration))
+        if composites.tasks and composites.fewest
+        else None
+    )
+    fewest = composites.fewest if composites.measurable else 0
+    if fewest and not failed:
+        unshaken = rules.decide(declaration, reading.verdict, Separated.NONE, limits, fewest)
+        turned, weakened = _shaken(composites, declaration, reading.verdict, unshaken)
+        failed += turned
+        notes += weakened
+    verdict = Verdict.UNTRUSTWORTHY if failed else reading.verdict
+    decision = rules.decide(declaration, verdict, Separated.NONE, limits, fewest, aa=aa)
+    return _Judged(verdict, decision, tuple(failed) or notes)
 
 
 def _shaken(
@@ -302,73 +260,9 @@ def _shaken(
     return (), (Finding(Reason.MISSING_WEAKENS, told),) if weakened else ()
 
 
-@dataclass(frozen=True)
-class _Read:
-    """What the rollouts alone say, with the particulars of every reason and the p-values behind it."""
-
-    verdict: Verdict
-    notes: tuple[Finding, ...]
-    p_exact: float | None = None
-    p_gate: float = 1.0
-    p_adjusted: float = 1.0
-
-
-def _reading(composites: Composites, standard: Standard, others: Sequence[float]) -> _Read:
-    if not composites.tasks or not composites.measurable or composites.fewest < rules.FEWEST:
-        told = "; ".join(_few(composites.tasks))
-        return _Read(Verdict.INCONCLUSIVE, (Finding(Reason.FEW_ROLLOUTS, told),))
-    found = composites.means(standard.alpha)
-    if found.p is None:
-        told = "rollouts of each arm earned one and the same"
-        return _Read(Verdict.INCONCLUSIVE, (Finding(Reason.NO_SPREAD, told),))
-    towards, p_exact, p_gate = int(found.low > 0.0) - int(found.high < 0.0), None, found.p
-    if composites.small:
-        p_exact = composites.exact_p()
-        p_gate = max(p_gate, p_exact)
-    p_adjusted = adjusted_p(p_gate, others)
-    against = Reason.FAMILY if p_adjusted > standard.alpha else None
-    if p_exact is not None and p_exact > standard.alpha:
-        against = Reason.EXACT_DISAGREES
-    reading = rules.conclude(composites, standard, towards, against=against, p_exact=p_exact)
-    notes = tuple(_particulars(composites, reading, p_exact))
-    return _Read(reading.verdict, notes, p_exact, p_gate, p_adjusted)
-
-
-def _few(tasks: tuple[TaskDifference, ...]) -> Iterator[str]:
-    for one in tasks:
-        if one.fewest < _FEWEST_OF_A_TASK:
-            yield f"{BY_TASK[one.task].short} has {len(one.candidate)} and {len(one.baseline)}"
-    if tasks:
-        n_c, n_b = Composites(tasks).rollouts
-        yield f"{n_c} and {n_b} in all"
-
-
-def _particulars(composites: Composites, reading: rules.Reading, p_exact: float | None) -> Iterator[Finding]:
-    for reason in reading.reasons:
-        detail = ""
-        if reason is Reason.EXACT_DISAGREES and p_exact is not None:
-            detail = f"rollouts: p={p_exact:.2g}, and so few cannot give less than {smallest_p(composites.strata):.2g}"
-        yield Finding(reason, detail)
-
-
 def _means(tasks: tuple[TaskDifference, ...]) -> tuple[float, float]:
     arms = [
         [sum(numbers) / len(numbers) for numbers in arm]
         for arm in zip(*((one.candidate, one.baseline) for one in tasks), strict=True)
     ]
     return sum(arms[0]) / len(tasks), sum(arms[1]) / len(tasks)
-
-
-def _planning(
-    composites: Composites, declaration: Declaration, found: Means | None
-) -> tuple[float | None, int | None]:
-    """What such runs find, and rollouts a task that the target takes, at the spread that was seen (Cohen 1988, ch. 2)."""
-    import math
-
-    if found is None or found.p is None:
-        return None, None
-    detectable = (critical(declaration.alpha) + critical(_POWER_TAIL)) * found.standard_error
-    smallest = min(one.fewest for one in composites.tasks)
-    return detectable, max(
-        _FEWEST_OF_A_TASK, math.ceil(smallest * (detectable / declaration.target_lift) ** 2)
-    )
