@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from pytest_evalharness.clbench.artifact import TaskArtifact
-from pytest_evalharness.clbench.campaign.plan import SMOKE_QUESTIONS, Campaign, PlanKind
+from pytest_evalharness.clbench.campaign.command_lines import SMOKE_QUESTIONS
+from pytest_evalharness.clbench.campaign.plan import Campaign, PlanKind
 from pytest_evalharness.clbench.campaign.recipe import BUDGET, DEFAULT_BUDGET, OUROBOROS, RUNBOOK
 from pytest_evalharness.clbench.checking import Check, State
 from pytest_evalharness.clbench.domains import (

@@ -1,4 +1,4 @@
-"""A campaign: what is run, how it is typed, and what must be the same for it to be resumed. Pure."""
+"""A campaign: what is run, and what must be the same for it to be resumed. Nothing is started or written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.clbench.campaign.checkout import DEFAULT, Checkout
+from pytest_evalharness.clbench.campaign.checkout import Checkout
+from pytest_evalharness.clbench.campaign.command_lines import run_all, smoke, system_args
 from pytest_evalharness.clbench.campaign.recipe import (
     OUROBOROS,
     PREFIXES,
@@ -25,9 +26,6 @@ from pytest_evalharness.clbench.campaign.secret_values import compared, secrets_
 from pytest_evalharness.clbench.domains import DATABASE, FULL_ROLLOUTS, LEDGER, Family
 from pytest_evalharness.errors import UsageError
 
-SMOKE_SCHEDULE = "smoke"
-"""No checkout has it: the smoke lays it down and takes it away again."""
-SMOKE_QUESTIONS = 3
 _SMOKE_TASKS = (DATABASE, LEDGER)
 _LONGEST_NAME = 200
 """Bytes of a folder's name, where most file systems have 255 and the benchmark appends to it."""
@@ -175,6 +173,51 @@ def campaign_of(
     Raises:
         UsageError: the name is none, a task or all of them are not in the checkout, or a parameter holds a secret.
     """
+    _require_name(name)
+    _require_no_secret(params or {})
+    recipe = recipe or recipe_for(system)
+    environment = os.environ if inherited is None else inherited
+    chosen = _tasks(checkout, kind, tasks)
+    mine = applied(recipe, params or {}, environment)
+    at_once = task_parallelism or recipe.task_parallelism
+    workers = per_task_parallelism or recipe.per_task_parallelism
+    deviations = [*mine.deviations, *_parallel(recipe, at_once, workers)]
+    variables = {**mine.environment, **checkout.environment(environment)}
+    forwarded = system_args(mine.params, one_rollout=kind is not PlanKind.SUBMISSION)
+    if kind is PlanKind.SMOKE:
+        variables[SKIP_BASELINE] = "1"
+        at_once = workers = 1
+        argv = smoke(checkout, chosen[0], system, forwarded)
+    else:
+        argv = run_all(
+            checkout,
+            name,
+            system,
+            chosen,
+            forwarded,
+            task_parallelism=at_once,
+            per_task_parallelism=workers,
+        )
+    return Campaign(
+        name=name,
+        kind=kind,
+        checkout=checkout,
+        system=system,
+        tasks=chosen,
+        rollouts=_rollouts(checkout, kind, chosen),
+        argv=argv,
+        system_args=forwarded,
+        environment=variables,
+        deviations=tuple(deviations),
+        recipe=recipe.name,
+        params=mine.params,
+        task_parallelism=at_once,
+        per_task_parallelism=workers,
+        images=images or {},
+    )
+
+
+def _require_name(name: str) -> None:
     if not slug_of(name) or name.startswith("-"):
         raise UsageError(
             f"{printable(repr(name))} is no name for a run: it has to begin with something that can be part of a folder's name",
@@ -187,48 +230,15 @@ def campaign_of(
             not_done="nothing was started",
             next_step=f"--name of at most {_LONGEST_NAME} bytes",
         )
-    if found := secrets_in(params or {}):
+
+
+def _require_no_secret(params: Mapping[str, Any]) -> None:
+    if found := secrets_in(params):
         raise UsageError(
             f"there is a secret in parameter {', '.join(printable(one) for one in found)}",
             not_done="nothing was started: parameters are written into logs, manifests and the list of processes",
             next_step="take it out, and put it into the environment",
         )
-    recipe = recipe or recipe_for(system)
-    environment = os.environ if inherited is None else inherited
-    chosen = _tasks(checkout, kind, tasks)
-    mine = applied(recipe, params or {}, environment)
-    at_once = task_parallelism or recipe.task_parallelism
-    workers = per_task_parallelism or recipe.per_task_parallelism
-    deviations = [*mine.deviations, *_parallel(recipe, at_once, workers)]
-    variables = {**mine.environment, **checkout.environment(environment)}
-    system_args = _system_args(kind, mine.params)
-    if kind is PlanKind.SMOKE:
-        variables[SKIP_BASELINE] = "1"
-        at_once = workers = 1
-        argv = _smoke_argv(checkout, chosen[0], system, system_args)
-    else:
-        options = (
-            *("--name", name, "--system", system, *_some(checkout, chosen)),
-            *("--task-parallelism", str(at_once), "--per-task-parallelism", str(workers)),
-        )
-        argv = (*checkout.program, "run-all", *options, *system_args)
-    return Campaign(
-        name=name,
-        kind=kind,
-        checkout=checkout,
-        system=system,
-        tasks=chosen,
-        rollouts=_rollouts(checkout, kind, chosen),
-        argv=argv,
-        system_args=system_args,
-        environment=variables,
-        deviations=tuple(deviations),
-        recipe=recipe.name,
-        params=mine.params,
-        task_parallelism=at_once,
-        per_task_parallelism=workers,
-        images=images or {},
-    )
 
 
 def slug_of(name: str) -> str:
@@ -264,38 +274,6 @@ def _rollouts(checkout: Checkout, kind: PlanKind, tasks: Sequence[str]) -> int:
     if kind is not PlanKind.SUBMISSION:
         return 1
     return max((checkout.schedule(task).rollouts for task in tasks), default=FULL_ROLLOUTS)
-
-
-def _system_args(kind: PlanKind, params: Mapping[str, Any]) -> tuple[str, ...]:
-    """What every task gets. A resume has to repeat it to the letter, so it has one spelling."""
-    runs = () if kind is PlanKind.SUBMISSION else ("--runs", "1")
-    if not params:
-        return runs
-    return (*runs, "--system-params", json.dumps(params, sort_keys=True, separators=(",", ":")))
-
-
-def _some(checkout: Checkout, tasks: tuple[str, ...]) -> tuple[str, ...]:
-    """What names the tasks, where they are not those that the benchmark would take by itself."""
-    every = {task for task in checkout.tasks() if DEFAULT in checkout.schedules(task)}
-    return () if set(tasks) == every else ("--task", *tasks)
-
-
-def _smoke_argv(checkout: Checkout, task: str, system: str, system_args: tuple[str, ...]) -> tuple[str, ...]:
-    return (
-        *checkout.program,
-        "run",
-        task,
-        "--system",
-        system,
-        "--schedule",
-        SMOKE_SCHEDULE,
-        "--task.num-questions",
-        str(SMOKE_QUESTIONS),
-        "--max-workers",
-        "1",
-        "--no-live-server",
-        *system_args,
-    )
 
 
 def _parallel(recipe: Recipe, at_once: int, workers: int) -> list[str]:

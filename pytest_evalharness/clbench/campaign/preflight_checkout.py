@@ -7,8 +7,9 @@ from pathlib import Path
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.git import Git
 from pytest_evalharness.clbench.campaign.checkout import DEFAULT, Checkout
+from pytest_evalharness.clbench.campaign.command_lines import SMOKE_SCHEDULE
 from pytest_evalharness.clbench.campaign.parameters import declares, suggestion
-from pytest_evalharness.clbench.campaign.plan import SMOKE_SCHEDULE, Campaign, PlanKind
+from pytest_evalharness.clbench.campaign.plan import Campaign, PlanKind
 from pytest_evalharness.clbench.campaign.recipe import SKIP_BASELINE
 from pytest_evalharness.clbench.checking import Check, State, judged
 from pytest_evalharness.clbench.domains import BY_TASK, FULL_ROLLOUTS, Family

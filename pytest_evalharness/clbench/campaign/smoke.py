@@ -18,9 +18,10 @@ from pathlib import Path
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import redact
+from pytest_evalharness.clbench.campaign.command_lines import SMOKE_QUESTIONS
 from pytest_evalharness.clbench.campaign.guardian import Guardian
 from pytest_evalharness.clbench.campaign.interrupts import Interrupts
-from pytest_evalharness.clbench.campaign.plan import SMOKE_QUESTIONS, Campaign
+from pytest_evalharness.clbench.campaign.plan import Campaign
 from pytest_evalharness.clbench.campaign.preflight_machine import ENGINE_IMAGE
 from pytest_evalharness.clbench.campaign.process_table import TOKEN
 from pytest_evalharness.clbench.campaign.processes import Fingerprint, Graces, end

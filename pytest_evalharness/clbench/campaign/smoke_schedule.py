@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_evalharness.base.files import readable_json, sync_folder, write_atomic
-from pytest_evalharness.clbench.campaign.plan import SMOKE_SCHEDULE
+from pytest_evalharness.clbench.campaign.command_lines import SMOKE_SCHEDULE
 from pytest_evalharness.errors import SmokeRefused
 
 _FOLDERS = ("schedules", "rollouts")
