@@ -50,6 +50,7 @@ def told_again(
         SurvivorsRemain: processes of it cannot be ended.
     """
     from pytest_evalharness.base.text import printable
+    from pytest_evalharness.clbench.campaign.claiming import busy
     from pytest_evalharness.clbench.campaign.resuming import (
         age,
         begun,
@@ -57,7 +58,6 @@ def told_again(
         require_same,
         still_to_run,
     )
-    from pytest_evalharness.clbench.campaign.running import busy
     from pytest_evalharness.clbench.campaign.survivors import settle
     from pytest_evalharness.ledger.states import CampaignState
 

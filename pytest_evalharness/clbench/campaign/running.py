@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import threading
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,15 +14,17 @@ from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.text import printable, redact
 from pytest_evalharness.clbench.campaign.alarm_watch import AlarmWatch
 from pytest_evalharness.clbench.campaign.census import Census
+from pytest_evalharness.clbench.campaign.claiming import accepted, claimed, let_go_on
 from pytest_evalharness.clbench.campaign.domain_control import DomainControl
 from pytest_evalharness.clbench.campaign.guardian import Guardian, Post
 from pytest_evalharness.clbench.campaign.interrupts import Interrupts
 from pytest_evalharness.clbench.campaign.last_words import last_words
+from pytest_evalharness.clbench.campaign.launching import launch
 from pytest_evalharness.clbench.campaign.leftover_engines import end_engines
 from pytest_evalharness.clbench.campaign.live import LiveReader
 from pytest_evalharness.clbench.campaign.money_watch import MoneyWatch
 from pytest_evalharness.clbench.campaign.plan import Campaign
-from pytest_evalharness.clbench.campaign.process_table import TOKEN, process
+from pytest_evalharness.clbench.campaign.process_table import process
 from pytest_evalharness.clbench.campaign.processes import Fingerprint, end
 from pytest_evalharness.clbench.campaign.recipe import BUDGET, DEFAULT_BUDGET, OUROBOROS
 from pytest_evalharness.clbench.campaign.resuming import (
@@ -32,7 +33,6 @@ from pytest_evalharness.clbench.campaign.resuming import (
     prepare,
     quarantine,
     require_asked,
-    require_same,
 )
 from pytest_evalharness.clbench.campaign.snapshot import Snapshot, broken_off
 from pytest_evalharness.clbench.campaign.status_lines import Standing, summary
@@ -40,8 +40,8 @@ from pytest_evalharness.clbench.campaign.supervising import Ending, Rhythm, Supe
 from pytest_evalharness.clbench.campaign.supervisor_journal import SupervisorJournal
 from pytest_evalharness.clbench.campaign.survivors import bury, remaining
 from pytest_evalharness.clbench.campaign.watch import Alarm, Limits
-from pytest_evalharness.errors import BenchmarkRefused, CampaignBusy
-from pytest_evalharness.ledger.campaigns import CampaignLease, CampaignRecord, Start
+from pytest_evalharness.errors import BenchmarkRefused
+from pytest_evalharness.ledger.campaigns import CampaignLease, Start
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.states import CampaignState
 
@@ -117,12 +117,12 @@ def run_campaign(
         JournalUnavailable: the ledger cannot be written; nothing was started.
     """
     rhythm, say = rhythm or Rhythm(), _unfailing(on_progress)
-    with _claimed(campaign, ledger) as lease:
+    with claimed(campaign, ledger) as lease:
         before = lease.record
         bury(ledger, lease, clock=clock, say=say, graces=rhythm.graces)
         require_asked(campaign, before, missing_only=missing_only)
-        _accept(campaign, lease, before, accept)
-        notices = _accepted(campaign.name, ledger)
+        let_go_on(campaign, lease, before, accept)
+        notices = accepted(campaign.name, ledger)
         resumed = missing_only and begun(campaign)
         if resumed:
             tokens = [one.token for one in ledger.campaigns.starts(campaign.name)]
@@ -143,58 +143,6 @@ def _unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
             say(text)
 
     return told
-
-
-@contextmanager
-def _claimed(campaign: Campaign, ledger: Ledger) -> Iterator[CampaignLease]:
-    ledger.campaigns.begin(campaign.name, _told(campaign), campaign.identity())
-    lease = ledger.campaigns.claim(campaign.name)
-    if lease is None:
-        raise busy(campaign.name, ledger.campaigns.find(campaign.name))
-    with lease:
-        yield lease
-
-
-def busy(name: str, record: CampaignRecord | None) -> CampaignBusy:
-    """What to say of a campaign that another process supervises."""
-    who = record.owner if record else None
-    return CampaignBusy(
-        f"campaign {printable(name)} is supervised by {who or 'another process'}",
-        not_done="nothing was started",
-        next_step=f"evalharness clbench status {shlex.quote(name)}; end ends it",
-    )
-
-
-def _told(campaign: Campaign) -> dict[str, object]:
-    return {
-        "kind": str(campaign.kind),
-        "checkout": str(campaign.checkout.root),
-        "embedded": campaign.checkout.embedded,
-        "run_folder": str(campaign.run_folder),
-        "system": campaign.system,
-        "tasks": list(campaign.tasks),
-        "rollouts": campaign.rollouts,
-        "recipe": campaign.recipe,
-        "docker": campaign.system == OUROBOROS and campaign.params.get("docker") is True,
-        "deviations": list(campaign.deviations),
-    }
-
-
-def _accept(
-    campaign: Campaign, lease: CampaignLease, before: CampaignRecord, accept: Collection[str]
-) -> None:
-    """Refuse a campaign that changed, unless that was accepted or nothing of it exists that could be mixed."""
-    fresh = before.state is CampaignState.PLANNED or not begun(campaign)
-    changed = [] if fresh else require_same(campaign, before.identity, accept)
-    if before.identity != campaign.identity():
-        lease.accept(_told(campaign), campaign.identity(), changed)
-
-
-def _accepted(name: str, ledger: Ledger) -> list[str]:
-    """In what it was ever let go on although it had changed."""
-    events = (one for one in ledger.campaigns.events(name) if one.kind == "accepted")
-    told = (str(one) for event in events for one in event.told["differences"])
-    return [f"it went on although it had changed: {one}" for one in dict.fromkeys(told)]
 
 
 def _limits(campaign: Campaign) -> Limits:
@@ -250,10 +198,7 @@ class _Run:
             try:
                 census = Census(mark, program.pid, self._campaign.tasks, start.host, journal)
                 domains = self._domains(census, journal, interrupts)
-                reader = LiveReader(
-                    self._campaign.checkout.root, self._campaign.run_folder, clock=self._clock
-                )
-                alarms = AlarmWatch(reader, domains, journal, self._say, limits)
+                alarms = self._alarms(domains, journal, limits)
                 supervisor = Supervisor(
                     program,
                     census=census,
@@ -276,14 +221,9 @@ class _Run:
                 with suppress(subprocess.TimeoutExpired):
                     program.wait(_REAP_SECONDS)
                 raise
+            signalled = bool(interrupts.name)
             return self._outcome(
-                start,
-                ending,
-                domains,
-                alarms=alarms.alarms,
-                journal=journal,
-                notices=notices,
-                signalled=bool(interrupts.name),
+                start, ending, domains, alarms.alarms, journal=journal, notices=notices, signalled=signalled
             )
 
     def _sweep(self, start: Start) -> None:
@@ -300,24 +240,9 @@ class _Run:
             raise self._not_started(f"its guardian did not start: {problem}") from None
 
     def _started(self, start: Start, journal: SupervisorJournal) -> subprocess.Popen[bytes]:
-        """Start the program in a process group of its own: a terminal's Ctrl-C is for its supervisor, who hands it on.
-
-        Raises:
-            BenchmarkRefused: it could not be started.
-        """
         log = self._log(start)
         try:
-            log.parent.mkdir(parents=True, exist_ok=True)
-            with log.open("ab") as output:
-                program = subprocess.Popen(
-                    start.argv,
-                    cwd=self._campaign.checkout.root,
-                    env={**os.environ, **self._campaign.environment, TOKEN: start.token},
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
+            program = launch(self._campaign, start, log)
         except OSError as problem:
             raise self._not_started(f"{start.argv[0]}: {problem.strerror or problem}") from None
         seen = process(program.pid)
@@ -349,13 +274,18 @@ class _Run:
             haste=lambda: interrupts.count,
         )
 
+    def _alarms(self, domains: DomainControl, journal: SupervisorJournal, limits: Limits) -> AlarmWatch:
+        checkout, folder = self._campaign.checkout.root, self._campaign.run_folder
+        reader = LiveReader(checkout, folder, clock=self._clock)
+        return AlarmWatch(reader, domains, journal, self._say, limits)
+
     def _outcome(
         self,
         start: Start,
         ending: Ending,
         domains: DomainControl,
-        *,
         alarms: tuple[Alarm, ...],
+        *,
         journal: SupervisorJournal,
         notices: list[str],
         signalled: bool,
