@@ -457,7 +457,7 @@ from tests.integration.campaigns.conftest import QUICK
 
 root, home, where = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 kind, _, step = where.partition(" ")
-place = {"guardian": (running.Guardian, "of"), "program": (running.subprocess, "Popen")}
+place = {"guardian": (running.Guardian, "of"), "program": (running, "launch")}
 owner, name = place.get(step) or (CampaignLease, step)
 real = getattr(owner, name)
 
@@ -492,6 +492,8 @@ def test_a_supervisor_may_die_between_any_two_steps(lab, until, where, whole):
     )  # fmt: skip
     assert command.returncode == -signal.SIGKILL, command.stderr
     until(lambda: lab.alive() == [], 20)
+    log = lab.home / "clbench" / "logs" / "mine" / "run-all-1.log"
+    assert log.exists() is (STEPS.index(where) >= STEPS.index("after program"))
     went_on = begun(lab.campaign())
     assert went_on or where not in {"before end", "after end"}
     outcome = lab.run(missing_only=went_on)
