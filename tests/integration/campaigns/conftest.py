@@ -106,7 +106,9 @@ class Lab:
 
     def faults(self, *told):
         """Defects of a checkout whose processes run already."""
-        (self.root / "faults.json").write_text(json.dumps(told))
+        beside = self.root / "faults.json.new"
+        beside.write_text(json.dumps(told))
+        beside.replace(self.root / "faults.json")  # at once: who looks in between sees no half of it
 
     def campaign(self, name="mine", tasks=(BANDS,), system="notebook", kind=PlanKind.SEED, **more):
         return campaign_of(

@@ -66,7 +66,7 @@ def test_a_finished_campaign_is_read_again_and_started_no_more(lab, again):
 
 
 def test_an_interrupted_campaign_says_in_its_first_line_how_it_goes_on(lab, again, until):
-    lab.set(pace=0.2)
+    lab.faults(f"stall={BANDS}:0:1")
     going = lab.begin()
     until(lab.playing)
     code, _, err = again()
@@ -92,7 +92,7 @@ def test_an_interrupted_campaign_says_in_its_first_line_how_it_goes_on(lab, agai
 
 
 def test_a_campaign_whose_run_all_was_killed_does_not_run_whatever_its_manifest_says(lab, until, capsys):
-    lab.set(pace=0.2)
+    lab.faults(f"stall={BANDS}:0:1")
     going = lab.begin()
     until(lab.playing)
     lab.kill(lab.starts()[0].pid)
