@@ -36,7 +36,7 @@ from pytest_evalharness.ledger.records import (
     dump,
     whole,
 )
-from pytest_evalharness.ledger.runs import Runs
+from pytest_evalharness.ledger.runs import Runs, went_on
 from pytest_evalharness.ledger.searches import Searches
 from pytest_evalharness.ledger.services import Services
 from pytest_evalharness.ledger.spending import Spending
@@ -206,7 +206,10 @@ class Ledger(Closing):
             if fresh:
                 given = dump({"comparison": name})
                 run(_GIVE, "fresh", f"{key}:{run_id}", given)
-            return _comparison(run, name)
+            asked = _comparison(run, name)
+            if asked.run_id != run_id:
+                went_on(run, run_id, name)
+            return asked
 
     def comparison(self, comparison_id: str) -> Comparison:
         """One comparison.

@@ -31,6 +31,21 @@ def test_the_same_question_gets_the_same_comparison(ledger, opened, clock):
     assert ledger.comparison(first.id) == first
 
 
+def test_a_run_that_goes_on_with_what_another_began_has_it_too(ledger, clock):
+    """Interrupted again, it is still gone on with, cancelled and searched by its own name."""
+    begun = ledger.open_comparison(PLAN, run_id="r1", case_name="c")
+    arm = ledger.open_comparison({"single_arm": PLAN}, run_id="r1", case_name="d")
+    for run_id in ("r1", "r2", "r20"):
+        ledger.start_run(run_id, {})
+        clock.time += 1
+    for _ in range(2):
+        ledger.open_comparison(PLAN, run_id="r2", case_name="c")
+        ledger.open_comparison({"single_arm": PLAN}, run_id="r2", case_name="d")
+    told = {run.id: (run.comparisons, run.arms) for run in ledger.runs.newest_first()}
+    both = (begun.id,), (arm.id,)
+    assert told == {"r1": both, "r2": both, "r20": ((), ())}
+
+
 def test_another_question_gets_another(ledger):
     a = ledger.open_comparison(PLAN, run_id="r1", case_name="c")
     b = ledger.open_comparison({**PLAN, "n": 31}, run_id="r1", case_name="c")
