@@ -168,10 +168,13 @@ def test_a_livelock_and_a_stall_last_until_the_fault_is_gone(miniature):
         wait(lambda: snapshot()[0] > 20)
         assert wait(lambda: snapshot()[0] > 30)[1] == 2
         miniature.set_faults("stall=mini_ledger_lookup:0:2")
-        time.sleep(0.3)
-        still = snapshot()
-        time.sleep(0.3)
-        assert snapshot() == still
+        looks = []
+
+        def still():
+            looks.append(snapshot())
+            return looks[-15:] == [looks[-1]] * 15
+
+        wait(still)
     finally:
         miniature.set_faults()
         process.communicate(timeout=60)

@@ -132,7 +132,8 @@ def test_the_command_follows_a_campaign_to_its_end_and_ctrl_c_leaves_it_alone(mi
         "--interval",
         "0.1",
     ]
-    with running(miniature, "followed", pace="0.1") as process:
+    miniature.set_faults(f"stall={BANDS}:0:2")
+    with running(miniature, "followed", pace="0") as process:
         folder = miniature.run_folder("followed")
         until = time.monotonic() + PATIENCE
         while not (folder / "manifest.json").exists() and time.monotonic() < until:
@@ -147,6 +148,7 @@ def test_the_command_follows_a_campaign_to_its_end_and_ctrl_c_leaves_it_alone(mi
         assert "left alone" in err
         assert "Traceback" not in err
         assert process.poll() is None
+        miniature.set_faults()
         done = subprocess.run(
             [*command, str(folder)], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
