@@ -267,7 +267,7 @@ def _explain(parsed: argparse.Namespace) -> int:
     from pytest_evalharness.cli.home import home_of
     from pytest_evalharness.league import explaining
     from pytest_evalharness.report import terminal
-    from pytest_evalharness.report.model import SCOPE
+    from pytest_evalharness.report.model import SCOPE, field_notice
 
     others = [flag.option for flag in FLAGS if getattr(parsed, flag.key) is not None and flag.key != "home"]
     others += ["--metric"] if parsed.metric is not None else []
@@ -277,18 +277,22 @@ def _explain(parsed: argparse.Namespace) -> int:
             not_done="nothing was read",
             next_step=f"evalharness ab --explain {printable(parsed.explain)}",
         )
-    told = explaining.reported(home_of(parsed) / "runs" / parsed.explain)
+    server, told = explaining.reported(home_of(parsed) / "runs" / parsed.explain)
     if not told:
         parsed.run_id = parsed.explain
         with found(parsed, reading=True) as (ledger, record):
-            told = explaining.kept(ledger, record)
+            server, told = record.server, explaining.kept(ledger, record)
     if parsed.json:
         rows = [{"case": name, **check.to_json()} for name, check in told]
-        print(readable_json({"run": parsed.explain, "scope": SCOPE, "success_check": rows}), end="")
+        document = {"run": parsed.explain, "server": server, "scope": SCOPE, "success_check": rows}
+        print(readable_json(document), end="")
     else:
         for name, check in told:
             print(printable(name, _WIDE))
             for _, line in terminal.success_lines(check):
                 print(f"  {spelt(line)}")
+        notice = field_notice(server) if told else ""
+        if notice:
+            print(f"note: {printable(notice)}")
         print(f"each difference is {SCOPE}" if told else "this run has compared nothing")
     return 0 if told and all(check.passed for _, check in told) else INCOMPLETE

@@ -51,6 +51,7 @@ def run(parsed: argparse.Namespace) -> int:
         UsageError: there is no such run, or nothing that can be pooled.
     """
     from pytest_evalharness.league.pool_runs import Question, pool_runs
+    from pytest_evalharness.report.model import field_notice
     from pytest_evalharness.verdict.words import Effects
 
     home = home_of(parsed)
@@ -66,6 +67,8 @@ def run(parsed: argparse.Namespace) -> int:
         print(printable(found.headline, 1000))
         for line in found.judgement.summary_lines():
             print(f"  {printable(line, 1000)}")
+        for notice in filter(None, map(field_notice, found.servers)):
+            print(f"note: {printable(notice)}")
     if found.left_out:
         print(f"  next:     {_complete(found, parsed)}", file=sys.stderr)
     return code

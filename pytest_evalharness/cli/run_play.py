@@ -237,6 +237,8 @@ def run_resume(parsed: argparse.Namespace) -> int:
 
 
 def _play(ledger: Ledger, observatory: Observatory, run: RunRecord, kept: Sequence[Kept], home: Path) -> int:
+    from pytest_evalharness.report.model import field_notice
+
     going = _going_on(ledger, observatory, run, home)
     concluded: list[tuple[CaseReport, int]] = []
     try:
@@ -256,6 +258,9 @@ def _play(ledger: Ledger, observatory: Observatory, run: RunRecord, kept: Sequen
         code = INTERRUPTED
     finally:
         going.league.close()
+    field = field_notice(run.server)
+    if field:
+        print(f"\nnote: {printable(field)}")
     print(f"\n{going.written([case for case, _ in concluded], code)}")
     return code
 
@@ -314,7 +319,7 @@ class _GoingOn:
         """Write the session's report; where it is, and what of it is missing."""
         from pytest_evalharness.base.clock import SystemClock, iso
         from pytest_evalharness.report import folder
-        from pytest_evalharness.report.model import Report
+        from pytest_evalharness.report.model import Report, field_notice
 
         report = Report(
             run_id=self.run_id,
@@ -323,7 +328,11 @@ class _GoingOn:
             exit_code=code,
             cases=tuple(cases),
             missing=(),
-            notices=(f"goes on with run {self.run.id}", *self.notices),
+            notices=(
+                f"goes on with run {self.run.id}",
+                *self.notices,
+                *filter(None, [field_notice(self.run.server)]),
+            ),
             settings=self.run.info.get("settings", {}),
             service=self.service,
         )

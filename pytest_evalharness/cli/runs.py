@@ -237,6 +237,7 @@ def _agreed(moved: Sequence[Kept], *, yes: bool) -> bool:
 def _show(ledger: Ledger, run: RunRecord, home: Path, posted: Sequence[Kept]) -> None:
     from pytest_evalharness.base.clock import SystemClock
     from pytest_evalharness.league import early_look
+    from pytest_evalharness.report.model import field_notice
 
     with connected(run, home) as observatory:
         for one in posted:
@@ -246,3 +247,6 @@ def _show(ledger: Ledger, run: RunRecord, home: Path, posted: Sequence[Kept]) ->
             )
             for part in seen:
                 print(f"  {part}")
+    notice = field_notice(run.server)
+    if notice:
+        print(f"note: {printable(notice)}")

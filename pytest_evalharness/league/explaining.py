@@ -28,17 +28,19 @@ Named = list[tuple[str, SuccessCheck]]
 """Checks, each with the name of its case."""
 
 
-def reported(folder: Path) -> Named:
-    """What the report of a run says; nothing where there is no report, or one of another release.
+def reported(folder: Path) -> tuple[str, Named]:
+    """Where a run played and what its report says; nothing where there is no report, or one of another release.
 
     Args:
         folder: the run's own folder.
     """
     try:
-        cases = Report.from_json(json.loads((folder / "results.json").read_bytes())).cases
-        return [(case.nodeid, check) for case in cases for check in success.of_case(case)]
+        report = Report.from_json(json.loads((folder / "results.json").read_bytes()))
+        return report.server, [
+            (case.nodeid, check) for case in report.cases for check in success.of_case(case)
+        ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []
+        return "", []
 
 
 def kept(ledger: Ledger, run: RunRecord) -> Named:

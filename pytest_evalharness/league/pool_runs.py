@@ -85,6 +85,12 @@ class RunsPool:
         return self.judgement.headline(f"A/B pool of {self.builds}")
 
     @property
+    def servers(self) -> tuple[str, ...]:
+        """Where the games were played."""
+        played = (part.plan.server for one in self.evidence for kept in one.of for part in kept.parts)
+        return tuple(dict.fromkeys(played))
+
+    @property
     def exit_code(self) -> int:
         """0 if the claim is met, 1 if it is not, 10 if nobody can tell, 11 if there is nothing to believe."""
         return _EXITS[self.judgement.decision]
@@ -98,6 +104,7 @@ class RunsPool:
             "judgement": self.judgement.to_json(),
             "labels": list(self.builds.labels),
             "left_out": self.left_out,
+            "servers": list(self.servers),
             "lines": self.judgement.summary_lines(),
             "strata": [
                 {"comparisons": [kept.comparison.id for kept in one.of], "name": one.stratum.name}

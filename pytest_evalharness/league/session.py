@@ -83,12 +83,13 @@ class LeagueSession:
 
     def notices_for(self, cases: Sequence[CaseReport]) -> tuple[str, ...]:
         """What a reader of a report of these cases must know beside the verdicts."""
+        from pytest_evalharness.report.model import field_notice
+
         told = list(self.notices)
         if self.settings["aa"]:
             told.append(AA_NOTICE)
         if self.embedded and _play(cases):
-            seed = self.settings["arena_seed"]
-            told.append(f"the field is the embedded league (seed {seed}): real games, invented players")
+            told.append(field_notice(self.identity))
         return tuple(told)
 
     # --------------------------------------------------------------- server

@@ -39,6 +39,13 @@ EXIT_WORDS = {
 }
 
 
+def field_notice(server: str) -> str:
+    """What a reader of anything that an embedded league's games say must know; empty of a hosted one's."""
+    kind, _, seed = server.partition(":")
+    known = kind == "embedded"
+    return f"the field is the embedded league (seed {seed}): real games, invented players" if known else ""
+
+
 @dataclass(frozen=True)
 class CaseReport:
     """One case.
@@ -109,7 +116,7 @@ class Report:
     @property
     def embedded(self) -> bool:
         """Whether the games were those of the embedded league."""
-        return self.server.startswith("embedded:")
+        return bool(field_notice(self.server))
 
     @property
     def api(self) -> str:

@@ -374,6 +374,8 @@ def test_explain_reads_what_others_played_and_what_is_open(book, command):
     assert opened["points"][1]["seen"] == "candidate: not posted; baseline: not posted"
     assert told["points"][3]["seen"] == "30 and 30 games: the Wilson intervals separate, candidate above"
     assert pool["points"][3]["seen"] == "60 and 60 games: the score rule tells better"
+    assert json.loads(out)["server"] == "embedded:2026"
+    assert "note: the field is the embedded league (seed 2026): " in command("ab", "--explain", "run-1")[1]
     # No game is kept in this ledger, and each configuration says so.
     assert "crew: " in pool["points"][1]["seen"]
     assert "imposter: " in pool["points"][1]["seen"]

@@ -22,11 +22,25 @@ def test_it_judges_all_configurations_of_two_builds(book, command):
         "  configuration  : t.py::test_crew  22/30 vs 13/30  +0.300",
         "  configuration  : t.py::test_imposter  20/30 vs 12/30  +0.267",
     ]
-    assert lines[-1] == "  note           : the pool was declared after its results were seen: exploratory"
+    assert lines[-2:] == [
+        "  note           : the pool was declared after its results were seen: exploratory",
+        "note: the field is the embedded league (seed 2026): real games, invented players",
+    ]
     told = json.loads(command("pool", "run-1", "run-2", "--json")[1])
     assert told["exit_code"] == 0
     assert told["judgement"]["p"] == pytest.approx(pooled.cmh([(22, 30, 13, 30), (20, 30, 12, 30)])[1])
     assert [len(one["comparisons"]) for one in told["strata"]] == [1, 1]
+    assert told["servers"] == ["embedded:2026"]
+
+
+def test_a_hosted_league_is_no_embedded_one(book, command):
+    book.server = "https://league.test/api"
+    book.run(
+        "run-1", book.one("t.py::test_crew", (22, 13)), book.one("t.py::test_imposter", (20, 12), seat=2)
+    )
+    code, out, errors = command("pool", "run-1")
+    assert (code, errors) == (0, "")
+    assert "embedded" not in out
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_a_pool_that_was_looked_at_must_reach_the_level_of_the_overlap_rule(proj
     assert project.posted == 4
 
 
-def test_an_embedded_league_is_started_again_on_its_state(project, look, monkeypatch):
+def test_an_embedded_league_is_started_again_on_its_state(project, look, monkeypatch, capsys):
     project.cases(POOL.replace('league_pool(configs=[{"role": "crew"}, {"opponents": ["gantry:v4"]}], ', "league_ab(")
                   .replace("pool", "ab"))  # fmt: skip
     result = project.judge("--eval-arena-fault=slow-queue=600", "--eval-queue-budget=0.3", server="embedded")
@@ -206,7 +206,11 @@ def test_an_embedded_league_is_started_again_on_its_state(project, look, monkeyp
     code, out, errors = look(run, "--yes")
     assert code == 0, errors
     assert "won 0 of 0 finished games" in out or "finished games" in out
+    notice = "note: the field is the embedded league (seed 2026): real games, invented players\n"
+    assert out.endswith(notice)
     assert len(looks(project)) == 1
+    assert main(["runs", "resume", run, "--home", str(project.home)]) == 11  # its games still queue
+    assert notice in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("metric", ["seat score", "mymetrics:kills"])
