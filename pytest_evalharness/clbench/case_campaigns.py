@@ -27,7 +27,6 @@ _CLAIM = "campaign"
 _PATIENCE = 8 * 86_400.0
 """Seconds for which a process waits for another one's campaign: longer than any supervisor lets one run."""
 _POLL = 0.5
-_NAME_CHECK = "run name"
 
 
 @dataclass(frozen=True)
@@ -186,9 +185,7 @@ def _allowed(campaign: Campaign, how: Making) -> Campaign:
     from pytest_evalharness.clbench.checking import State
 
     left = still_to_run(campaign, how.clock) if begun(campaign) else None
-    found = preflight(campaign, Surroundings.here(how.home, how.clock, left=left))
-    # Whether the name is free is the ledger's to say: its own campaigns are gone on with.
-    found = replace(found, checks=tuple(one for one in found.checks if one.name != _NAME_CHECK))
+    found = preflight(campaign, Surroundings.here(how.home, how.clock, left=left)).whoever_has_the_name()
     found.require()
     doubts = [f"{one.name}: {printable(one.seen, 200)}" for one in found.checks if one.state is not State.OK]
     how.say(f"preflight: {found.answer}{': ' + '; '.join(doubts) if doubts else ''}")

@@ -16,6 +16,7 @@ from pytest_evalharness.cli import (
     clbench_salvage,
     clbench_smoke,
     clbench_status,
+    clbench_wishes,
 )
 from pytest_evalharness.errors import Untrustworthy
 
@@ -64,6 +65,7 @@ def add_to(commands: Any) -> None:
     clbench_preflight.add_to(inner)
     clbench_smoke.add_to(inner)
     clbench_run.add_to(inner)
+    clbench_wishes.add_to(inner)
     clbench_status.add_to(inner)
     clbench_salvage.add_to(inner)
     clbench_losses.add_to(inner)

@@ -15,6 +15,7 @@ from pytest_evalharness.clbench.checking import Check, State, judged
 from pytest_evalharness.clbench.domains import BY_TASK, FULL_ROLLOUTS, Family
 from pytest_evalharness.errors import NoCheckout
 
+NAME_CHECK = "run name"
 FIX = "5f8c50eb"
 """The commit with which the benchmark's own script stopped mixing a clipped ratio of cohort studies with bits."""
 _SCRIPT = Path("scripts/analyze_final_results.py")
@@ -85,7 +86,7 @@ def program_check(checkout: Checkout) -> Check:
 
 def name_check(campaign: Campaign) -> Check:
     """Whether the run's folder is free: `run-all` starts nothing where it is not."""
-    name, needed = "run name", "a name under which nothing is published yet"
+    name, needed = NAME_CHECK, "a name under which nothing is published yet"
     folder = campaign.run_folder
     if campaign.kind is not PlanKind.SMOKE and folder.exists():
         mend = "another --name; or evalharness clbench run --missing-only, which goes on with it"
