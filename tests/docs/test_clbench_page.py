@@ -80,6 +80,17 @@ def test_every_option_and_alarm_of_the_status_is_described(pages, capsys):
     assert [row[0] for row in pages[PAGE].table("alarm")] == [str(kind) for kind in AlarmKind]
 
 
+@pytest.mark.parametrize("command", ["smoke", "salvage"])
+def test_every_option_of_a_smoke_and_of_salvage_is_described(pages, capsys, command):
+    told = {
+        name for row in pages[PAGE].table(f"{command} option") for name in re.findall(r"`(--[a-z-]+)", row[0])
+    }
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["clbench", command, "--help"])
+    options = re.findall(r"^  (--[a-z][a-z-]*)", capsys.readouterr().out, re.MULTILINE)
+    assert set(options) == told
+
+
 def test_every_task_is_listed_with_its_numbers(pages):
     assert [row[:4] for row in pages[PAGE].table("task")] == [
         [f"`{one.task}`", one.short, str(one.instances), f"{one.largest:g}"] for one in ALL
