@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -25,6 +27,22 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong and leave."""
         self.print_usage(sys.stderr)
         self.exit(USAGE, f"{self.prog}: {message}\n  next:     {self.prog} --help\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse here what this command does not know: left to the outermost parser, it would be told with the help of none."""
+        parsed, left = super().parse_known_args(args, namespace)
+        if left:
+            known = [
+                one
+                for action in self._actions
+                if action.help != argparse.SUPPRESS
+                for one in action.option_strings
+            ]
+            near = difflib.get_close_matches(left[0].partition("=")[0], known, 1)
+            self.error(
+                f"unrecognized arguments: {' '.join(left)}" + (f"; did you mean {near[0]}?" if near else "")
+            )
+        return parsed, left
 
 
 def build_parser() -> Parser:
@@ -100,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _flushed(int(parsed.run(parsed)))
     except EvalHarnessError as error:
-        print(error, file=sys.stderr)
+        print(_spelt(str(error), parsed), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("interrupted; nothing is lost: the same command goes on", file=sys.stderr)
@@ -108,6 +126,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _be_quiet()
         return NOBODY_READS
+
+
+def _spelt(told: str, parsed: argparse.Namespace) -> str:
+    """A message with the options of pytest as this command has them: `--home` for `--eval-home`."""
+
+    def here(found: re.Match[str]) -> str:
+        return f"--{found[1]}" if hasattr(parsed, found[1].replace("-", "_")) else found[0]
+
+    return re.sub(r"--eval-([a-z-]*[a-z])", here, told)
 
 
 def _flushed(code: int) -> int:

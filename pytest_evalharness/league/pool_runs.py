@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.errors import ConditionNotMet, Inconclusive, Untrustworthy, UsageError
 from pytest_evalharness.league.kept import Builds, Kept, Part
 from pytest_evalharness.league.regime import disagreement
@@ -330,7 +330,7 @@ def _complete(ledger: Ledger, runs: Sequence[RunRecord], others: Sequence[Kept])
 def _too_few(
     builds: Builds, evidence: Sequence[Evidence], complete: Sequence[str], others: Sequence[Kept]
 ) -> UsageError:
-    more = f"; {len(others)} more are in runs that were not named" if others else ""
+    more = f"; {counted(len(others), 'more is', 'more are')} in runs that were not named" if others else ""
     return UsageError(
         f"a pool takes at least {FEWEST_STRATA} configurations, and these runs have {len(evidence)} of {builds}{more}",
         not_done=_READ_ONLY,

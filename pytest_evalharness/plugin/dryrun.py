@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.errors import EvalHarnessError, UsageError
 from pytest_evalharness.plugin.collection import only_looks
 from pytest_evalharness.plugin.options import settings_of
@@ -98,7 +98,7 @@ def preview(config: pytest.Config, run: EvalSession) -> int:
     nothing = "nothing was posted or started" if run.clbench_plans else "nothing was posted"
     _write(
         config,
-        f"dry run: {planned} cases planned, {unresolved} unresolved; {nothing}, no case ran",
+        f"dry run: {counted(planned, 'case')} planned, {unresolved} unresolved; {nothing}, no case ran",
     )
     return unresolved
 

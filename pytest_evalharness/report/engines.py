@@ -17,7 +17,7 @@ def lines(told: Mapping[str, Any]) -> Iterator[str]:
     yield printable(told["line"], _WIDE)
     made_up = f", synthetic calls: {told['synthetic']}" if told["synthetic"] else ""
     yield printable(
-        f"{told['held_out_calls']:,} held-out calls of {told['env'] or 'the evidence'}, tagger {told['tagger']}{made_up}",
+        f"{told['held_out_calls']:,} held-out calls of {told['env'] or 'the evidence'}, tagger {told['tagger'] or 'n/a'}{made_up}",
         _WIDE,
     )
     yield printable(told["caveat"], _WIDE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
+from pytest_evalharness.base.text import counted
 from pytest_evalharness.clbench.campaign.asking import Answer, ask
 from pytest_evalharness.clbench.campaign.checkout import DEFAULT
 from pytest_evalharness.clbench.campaign.parameters import (
@@ -89,7 +90,7 @@ def run_check(campaign: Campaign, answers: Mapping[str, Answer]) -> Check:
     problems = [problem for task, answer in answers.items() for problem in _differs(campaign, task, answer)]
     return judged(
         "dry run",
-        f"{campaign.rollouts} rollouts of every task in a pool of {campaign.per_task_parallelism}, with all of its instances",
+        f"{counted(campaign.rollouts, 'rollout')} of every task in a pool of {campaign.per_task_parallelism}, with all of its instances",
         problems,
         f"{len(answers)} tasks resolve to what is planned",
         _RUNNABLE,

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator
 
-from pytest_evalharness.base.text import printable, redact
+from pytest_evalharness.base.text import counted, printable, redact
 from pytest_evalharness.clbench.campaign.plan import Campaign
 from pytest_evalharness.clbench.campaign.preflight import Answered, Preflight
 from pytest_evalharness.clbench.campaign.secret_values import is_secret
@@ -29,7 +29,7 @@ def lines(found: Preflight) -> Iterator[str]:
 
 def plan_lines(campaign: Campaign) -> Iterator[str]:
     """What is run: the recipe, in what the plan deviates from it, and the exact command with its variables."""
-    yield f"  recipe: {campaign.recipe}, {campaign.rollouts} rollouts of {', '.join(campaign.tasks) or 'no task'}"
+    yield f"  recipe: {campaign.recipe}, {counted(campaign.rollouts, 'rollout')} of {', '.join(campaign.tasks) or 'no task'}"
     for one in campaign.deviations:
         yield f"  deviation: {one}"
     yield f"  in {printable(campaign.checkout.root, _LONG)}:"

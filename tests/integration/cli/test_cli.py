@@ -14,6 +14,8 @@ import urllib.request
 
 import pytest
 
+from pytest_evalharness.cli import main
+
 COMMAND = [sys.executable, "-m", "pytest_evalharness.cli"]
 
 
@@ -33,6 +35,27 @@ def test_usage_errors_exit_with_4_and_name_the_help(arguments):
     assert result.returncode == 4
     assert "--help" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "told"),
+    [
+        (["ab", "--nums", "3"], "ab", "--nums 3; did you mean --num?"),
+        (["runs", "ls", "--verdct=worse"], "runs ls", "--verdct=worse; did you mean --verdict?"),
+        (["episodes", "show", "eps", "--jsn"], "episodes show", "--jsn; did you mean --json?"),
+        (["arena", "serve", "--zzz"], "arena serve", "--zzz\n"),
+        (["ab", "keeper:v2"], "ab", "keeper:v2\n"),
+        (["--zzz", "runs", "ls"], "", "--zzz\n"),
+    ],
+)
+def test_what_a_command_does_not_know_is_told_with_its_own_help(words, command, told, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 4
+    errors = capsys.readouterr().err
+    name = f"evalharness {command}".rstrip()
+    assert f"\n{name}: unrecognized arguments: {told}" in errors
+    assert errors.endswith(f"\n  next:     {name} --help\n")
 
 
 def test_help_reads_well():

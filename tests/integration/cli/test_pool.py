@@ -260,6 +260,7 @@ def test_one_configuration_is_no_pool_and_the_rest_is_named(book, command):
     book.run("run-2", book.one("t.py::b", (20, 12), seat=2))
     code, _, errors = command("pool", "run-1")
     assert code == 4
+    assert "these runs have 1 of bot:v2 against bot:v1; 1 more is in runs that were not named" in errors
     assert "next:     evalharness pool run-1 run-2" in errors
 
 

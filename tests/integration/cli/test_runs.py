@@ -68,6 +68,11 @@ def test_the_home_of_a_project_is_the_one_that_pytest_has_there(book, tmp_path, 
     assert f"no folder {tmp_path / 'elsewhere'}" in capsys.readouterr().out
     assert main(["runs", "ls", "--home", "../home"]) == 0  # what is typed is meant from here
     assert "run-1" in capsys.readouterr().out
+    monkeypatch.setenv("EVALHARNESS_HOME", "")
+    assert main(["runs", "ls"]) == 4
+    errors = capsys.readouterr().err
+    assert "EVALHARNESS_HOME: '' must not be empty" in errors
+    assert "next:     --home DIR" in errors  # as this command has it, not --eval-home
     (tmp_path / "pytest.ini").write_text("[pytest\n")
     assert main(["runs", "ls"]) == 4
     assert "pytest.ini cannot be read" in capsys.readouterr().err

@@ -450,7 +450,7 @@ def test_a_dry_run_says_what_would_be_judged_and_judges_nothing(folder):
     result = folder.run("--eval-dry-run")
     assert result.ret == 11
     result.stdout.fnmatch_lines(
-        ["*'runs/old' is no directory and no campaign*", "dry run: 1 cases planned, 1 unresolved*"]
+        ["*'runs/old' is no directory and no campaign*", "dry run: 1 case planned, 1 unresolved*"]
     )
     folder.publish("old", 0.5)
     result = folder.run("--eval-dry-run")

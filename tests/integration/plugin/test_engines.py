@@ -222,7 +222,7 @@ def test_a_dry_run_fits_nothing(folder):
         [
             "*evidence   calls.json: 900 calls, 900 turns",
             f"*engines    {folder.engine}",
-            "dry run: 1 cases planned, 0 unresolved*",
+            "dry run: 1 case planned, 0 unresolved*",
         ]
     )
     assert not folder.fits.exists()

@@ -310,7 +310,7 @@ def test_a_league_that_does_not_exist_keeps_its_case_from_running(project, leagu
     assert "cannot read the league" in result.stdout.str()
     dry = project.judge_here("--eval-dry-run")
     assert dry.ret == 11
-    assert "1 cases planned, 1 unresolved" in dry.stdout.str()
+    assert "1 case planned, 1 unresolved" in dry.stdout.str()
     assert project.posted == 0
 
 

@@ -133,7 +133,7 @@ def test_a_dry_run_prints_the_plan_and_posts_nothing(project, workers):
             "*seat 3*imposter*",
             "*power*80 % power*",
             "*chances*under no effect*",
-            "dry run: 1 cases planned, 0 unresolved; nothing was posted, no case ran",
+            "dry run: 1 case planned, 0 unresolved; nothing was posted, no case ran",
         ]
     )
     assert project.posted == 0
@@ -172,7 +172,7 @@ def test_a_dry_run_from_anywhere_has_no_workers(project, monkeypatch, where):
     more = ["-o", "evalharness_dry_run=true"] if where == "ini" else []
     result = project.judge("-n", "2", *more)
     assert result.ret == 0
-    assert "dry run: 1 cases planned, 0 unresolved" in said(result)
+    assert "dry run: 1 case planned, 0 unresolved" in said(result)
     assert project.posted == 0
 
 
