@@ -69,7 +69,12 @@ class Pass:
     @property
     def name(self) -> str:
         """How messages call it."""
-        return "the baseline" if self.run_index is None else f"rollout {self.run_index}"
+        return pass_words(self.run_index)
+
+
+def pass_words(run_index: int | None) -> str:
+    """How messages call a pass: a rollout by its seed, the baseline for None."""
+    return "the baseline" if run_index is None else f"rollout {run_index}"
 
 
 @dataclass(frozen=True)
@@ -216,7 +221,7 @@ def _rollouts(told: list[RunTrace]) -> tuple[Pass, ...]:
 
 def _pass(trace: Trace, index: int | None) -> Pass:
     outcomes = tuple((trace.result.instance_outcomes if trace.result else None) or ())
-    _require_sound(outcomes, "the baseline" if index is None else f"rollout {index}")
+    _require_sound(outcomes, pass_words(index))
     usage = trace.execution.usage.interaction if trace.execution and trace.execution.usage else None
     turns, answered_for, prompts = _played(trace.interactions)
     return Pass(

@@ -130,9 +130,8 @@ def _once(plan: RunPlan, how: Making, produce: Callable[[], dict[str, Any]]) -> 
     key = sha256(canonical_json(asked).encode()).hexdigest()
 
     def settled() -> dict[str, Any]:
-        if (
-            how.abandoned()
-        ):  # a worker that waited and whose session was killed: what it began, nobody would see the end of
+        # A worker that waited and whose session was killed: of what it began, nobody would see the end.
+        if how.abandoned():
             raise KeyboardInterrupt("the session is gone, so nothing was started for it")
         # What could not be made is not tried again for every case: the next session may.
         try:

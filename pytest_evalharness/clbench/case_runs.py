@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_evalharness.base.text import printable, redact
 from pytest_evalharness.clbench import cases
+from pytest_evalharness.clbench.campaign.beside import environment_of
 from pytest_evalharness.clbench.campaign.checkout import EMBEDDED
 from pytest_evalharness.clbench.campaign.plan import differences
 from pytest_evalharness.clbench.campaign.retries import retry_checks_of
@@ -137,8 +138,7 @@ class CaseRuns:
         """One rule of the retry budget, held against the engines' own events; of a campaign with the limits that it set."""
         root = (self._how.base / str(plan.runroots)).expanduser()
         record = self._record(plan.run or plan.campaign)
-        told = {} if record is None else record.identity.get("environment") or {}
-        variables = {**os.environ, **{key: str(value) for key, value in told.items()}}
+        variables = {**os.environ, **({} if record is None else environment_of(record))}
         since = 0.0 if record is None else record.created_at
         return next(one for one in retry_checks_of(root, variables, since=since) if one.name == name)
 

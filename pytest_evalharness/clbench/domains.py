@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pytest_evalharness.base.text import printable
+
 DATABASE = "database_exploration"
 POKER = "exploitable_poker"
 SPECTRUM = "blind_spectrum_monitoring"
@@ -131,6 +133,11 @@ ALL: tuple[Domain, ...] = (
     Domain(SHOP, "shop", 8, 1.0, permuted=False, family=Family.EMBEDDED),
 )
 BY_TASK: dict[str, Domain] = {one.task: one for one in ALL}
+
+
+def short_of(task: str) -> str:
+    """How tables call a task; one that nobody knows by its id, made fit to be printed."""
+    return BY_TASK[task].short if task in BY_TASK else printable(task, 60)
 
 
 def families(tasks: Iterable[str]) -> frozenset[Family]:

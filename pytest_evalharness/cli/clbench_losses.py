@@ -92,6 +92,7 @@ def _found(parsed: argparse.Namespace) -> _Found:
     Raises:
         UsageError: there is none.
     """
+    from pytest_evalharness.clbench.campaign.beside import environment_of
     from pytest_evalharness.clbench.campaign.live import checkout_of
     from pytest_evalharness.clbench.campaign.runroots import runroot_folders, runs_root_of
 
@@ -100,7 +101,7 @@ def _found(parsed: argparse.Namespace) -> _Found:
         record = campaign.ledger.campaigns.find(campaign.name) if campaign.ledger else None
     logs = parsed.logs or folder / "logs"
     if record is not None:
-        environment, embedded = _strings(record.identity.get("environment")), bool(record.told["embedded"])
+        environment, embedded = environment_of(record), bool(record.told["embedded"])
         name, since, system = record.name, record.created_at, str(record.told.get("system") or "")
     elif runroot_folders(folder) or not (folder / "manifest.json").exists():
         return _Found(folder.name, parsed.runs_root or folder, logs, environment=os.environ)
@@ -188,7 +189,3 @@ def _containers(since: float) -> tuple[tuple[Death, ...], tuple[Container, ...],
         return (), (), [f"the container engine's events: {problem.what}"]
     notes = [] if told.complete else ["the container engine's first events: it remembers the last 256 only"]
     return deaths(told.events), running, notes
-
-
-def _strings(told: object) -> dict[str, str]:
-    return {str(key): str(value) for key, value in told.items()} if isinstance(told, dict) else {}

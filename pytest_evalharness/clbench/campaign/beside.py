@@ -19,6 +19,7 @@ from pytest_evalharness.clbench.campaign.snapshot import Snapshot
 from pytest_evalharness.clbench.campaign.strays import strays
 from pytest_evalharness.clbench.domains import Family, families
 from pytest_evalharness.errors import EvalHarnessError
+from pytest_evalharness.ledger.campaigns import CampaignRecord
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.states import CampaignState
 
@@ -74,7 +75,7 @@ def supervision(ledger: Ledger, name: str) -> Supervision | None:
     live, held = record.state.live, ledger.campaigns.supervised(name)
     orphaned = live and not held
     progress = record.progress or {}
-    environment = _words(record.identity.get("environment"))
+    environment = environment_of(record)
     return Supervision(
         f"ledger: {record.state}" + (", but its supervisor has died" if orphaned else ""),
         not live or orphaned,
@@ -86,6 +87,11 @@ def supervision(ledger: Ledger, name: str) -> Supervision | None:
         record.created_at,
         str(record.state),
     )
+
+
+def environment_of(record: CampaignRecord) -> dict[str, str]:
+    """Variables of the benchmark's and of its systems that a campaign began with; secrets are there as digests."""
+    return _words(record.identity.get("environment"))
 
 
 def _words(told: Any) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pytest_evalharness.base.text import printable
 from pytest_evalharness.clbench.campaign.loss_classes import CLOSURES, Count, Fate, Loss, counted
 from pytest_evalharness.clbench.campaign.recipe import OUROBOROS
 from pytest_evalharness.clbench.checking import Check, State
-from pytest_evalharness.clbench.domains import BY_TASK
+from pytest_evalharness.clbench.domains import short_of
 
 _SHOWN = 3
 _ORDER = (Fate.LOST, Fate.UNKNOWN, Fate.SURVIVED)
@@ -74,7 +74,7 @@ def report(told: LossReport) -> Iterator[str]:
     engines = f"{told.engines} engines' folders"
     if told.engineless:
         engines = f"no engines, which {printable(told.system)} does not have"
-    yield f"  read: {engines}, logs of {', '.join(map(_short, told.logs)) or 'no task'}"
+    yield f"  read: {engines}, logs of {', '.join(map(short_of, told.logs)) or 'no task'}"
     for kind, count in counts.items():
         yield f"  {kind}: {fates(count)}"
         yield f"      closed by: {CLOSURES[kind].closure}"
@@ -139,7 +139,7 @@ def _decision(count: Count, classes: int) -> str:
 
 
 def _occurrence(one: Loss) -> str:
-    place = _short(one.task) if one.task else ""
+    place = short_of(one.task) if one.task else ""
     if one.position is not None:
         place += f", question {one.position}"
     question = f"{printable(one.question, 60)}, " if one.question else ""
@@ -158,7 +158,3 @@ def _loss(one: Loss) -> dict[str, Any]:
         "position": one.position,
         "at": None if one.at is None else iso(one.at),
     }
-
-
-def _short(task: str) -> str:
-    return BY_TASK[task].short if task in BY_TASK else printable(task, 60)

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from pytest_evalharness.clbench.artifact import Unreadable, decoded, unpacked
+from pytest_evalharness.clbench.artifact import Unreadable, decoded, pass_words, unpacked
 from pytest_evalharness.clbench.campaign.live_shapes import LiveTaskName
 from pytest_evalharness.clbench.campaign.python_json import compact, standard
 from pytest_evalharness.clbench.shapes import Usages
@@ -116,7 +116,7 @@ class PassLeft:
     @property
     def name(self) -> str:
         """How messages call it."""
-        return "the baseline" if self.run_index is None else f"rollout {self.run_index}"
+        return pass_words(self.run_index)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for reports and for what is put together."""

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_evalharness.base.text import printable
+from pytest_evalharness.clbench.artifact import pass_words
 from pytest_evalharness.clbench.campaign.quarantine import Quarantined
 from pytest_evalharness.clbench.campaign.remains import PassLeft
 from pytest_evalharness.clbench.campaign.rerun import Rerun
 from pytest_evalharness.clbench.campaign.salvage import Salvage
 from pytest_evalharness.clbench.campaign.salvage_plan import Source, TaskLeft, TaskState
-from pytest_evalharness.clbench.domains import BY_TASK
+from pytest_evalharness.clbench.domains import short_of
 
 _SOURCES = {
     Source.PUBLISHED: "published",
@@ -33,8 +34,7 @@ def report(found: Salvage, quarantined: Sequence[Quarantined] = ()) -> Iterator[
     for left in found.tasks:
         yield from _task(left)
     for one in quarantined:
-        where = "the baseline" if one.run_index is None else f"rollout {one.run_index}"
-        yield f"  in quarantine: {_short(one.task)}, {where}: {printable(one.why)}; it counts as missing"
+        yield f"  in quarantine: {short_of(one.task)}, {pass_words(one.run_index)}: {printable(one.why)}; it counts as missing"
     if lost := found.written_off:
         dollars = [one.cost for _, one in lost if one.cost is not None]
         spent = f", ${sum(dollars):,.2f}" if dollars else ""
@@ -64,7 +64,7 @@ def _decision(found: Salvage) -> str:
 def _task(left: TaskLeft) -> Iterator[str]:
     of = "" if left.rollouts is None else f" of {left.rollouts}"
     rollouts = f"{len(left.complete)}{of} rollouts complete"
-    yield f"  {left.state:<16} {_short(left.task)}: {rollouts}, {_SOURCES[left.source]}"
+    yield f"  {left.state:<16} {short_of(left.task)}: {rollouts}, {_SOURCES[left.source]}"
     if left.aside is not None:
         yield f"                   set aside: {left.aside[0].name}: {printable(left.aside[1])}"
     if len({one.group for one in left.kept}) > 1:
@@ -72,11 +72,11 @@ def _task(left: TaskLeft) -> Iterator[str]:
     for one in left.written_off:
         yield f"                   written off: {_lost(left, one)}"
     if (base := left.unfinished_baseline) is not None:
-        yield f"                   unfinished: {_short(left.task)}, {printable(base.words)}; the benchmark cannot add to it"
+        yield f"                   unfinished: {short_of(left.task)}, {printable(base.words)}; the benchmark cannot add to it"
 
 
 def _lost(left: TaskLeft, one: PassLeft) -> str:
-    told = f"{_short(left.task)}, {one.words}"
+    told = f"{short_of(left.task)}, {one.words}"
     return f"{told}; {printable(one.why)}" if one.why else told
 
 
@@ -100,7 +100,7 @@ def _to_run(found: Salvage) -> Iterator[str]:
         lost = ""
         if needed is not None and left.complete:
             lost = f"; only {_indices(needed) if needed.lost else 'its baseline'} would be needed"
-        yield f"    {_short(left.task)}: {needed.words if needed else 'all of it'}{lost}"
+        yield f"    {short_of(left.task)}: {needed.words if needed else 'all of it'}{lost}"
     if any(one.complete and one.rerun is not None and one.rerun.lost for one in found.to_run):
         yield "  or score what is there: rollouts that ended first are no random sample of all, and the artifact says so"
 
@@ -108,10 +108,6 @@ def _to_run(found: Salvage) -> Iterator[str]:
 def _indices(needed: Rerun) -> str:
     numbers = ", ".join(map(str, needed.lost))
     return f"rollout{'' if len(needed.lost) == 1 else 's'} {numbers}"
-
-
-def _short(task: str) -> str:
-    return BY_TASK[task].short if task in BY_TASK else printable(task, 60)
 
 
 def as_data(found: Salvage, quarantined: Sequence[Quarantined] = ()) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pytest_evalharness.clbench.domains import BY_TASK
+from pytest_evalharness.clbench.domains import short_of
 from pytest_evalharness.clbench.shapes import Outcome
 
 FINISHED = frozenset({"ok", "failed"})
@@ -124,8 +124,7 @@ class LiveTask:
     @property
     def short(self) -> str:
         """How tables call it."""
-        known = BY_TASK.get(self.task)
-        return known.short if known else self.task
+        return short_of(self.task)
 
     @property
     def ended(self) -> bool:
