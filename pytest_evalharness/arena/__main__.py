@@ -79,8 +79,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Serve until told to stop."""
-    arguments = parser()
-    given = arguments.parse_args(argv)
+    given = parser().parse_args(argv)
     from pytest_evalharness.arena.faults.fault import FaultSpecError
     from pytest_evalharness.arena.wire.dialect import Name
     from pytest_evalharness.arena.wire.process import CannotServeError, Options, serve
@@ -99,8 +98,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     try:
         serve(options)
-    except FaultSpecError as error:
-        arguments.error(f"--fault: {error}")
+    except FaultSpecError as error:  # who named it may have used another command, whose options are others
+        sys.stderr.write(f"arena: --fault: {error}\n")
+        return USAGE
     except (CannotServeError, OSError) as error:
         sys.stderr.write(f"arena: {error}\n")
         return CANNOT

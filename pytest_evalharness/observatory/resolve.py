@@ -163,19 +163,22 @@ def _unknown(client: Observatory, wanted: str, name: str, live: Sequence[Members
     except EvalHarnessError:
         versions, others = [], []  # the help is worth less than the answer
     versions = versions or _matching(live, name, None)
+    instead = ""
     if versions:
+        instead = "name one of them, or upload it: "
         numbers = sorted({version.version for version in versions})
         lines.append(f"{named(name)} has {_some([f'v{number}' for number in numbers])}")
     else:
         known = [*others, *(member.policy_version for member in live)]
         near = _near(wanted, name, known)
         if near:
+            instead = "correct the name, or upload it: "
             lines.append(f"did you mean {' or '.join(named(word) for word in near)}?")
     base = re.sub(r":.*", "", name) or "NAME"
     return UnknownPolicy(
         "\n  ".join(lines),
         not_done=NOTHING_SUBMITTED,
-        next_step=f"coworld upload-policy IMAGE --name {named(base)}",
+        next_step=f"{instead}coworld upload-policy IMAGE --name {named(base)}",
     )
 
 

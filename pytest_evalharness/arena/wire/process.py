@@ -147,7 +147,7 @@ def _bound(port: int) -> socket.socket:
         sock.listen(_BACKLOG)
     except (OSError, OverflowError) as error:
         sock.close()
-        raise CannotServeError(f"cannot listen on port {port}: {error}") from error
+        raise CannotServeError(f"cannot listen on port {port}: {error}; port 0 takes a free one") from error
     return sock
 
 

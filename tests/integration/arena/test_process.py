@@ -52,7 +52,8 @@ def test_a_second_server_on_a_home_is_refused(start, capsys):
         (["--fault", "nonsense"], 4, "no fault is called"),
         (["--fault", "slow-queue"], 4, "needs a value"),
         (["--pace", "-1"], 4, "pace"),
-        (["--port", "99999"], 1, "cannot listen"),
+        (["--port", "99999"], 1, "cannot listen on port 99999"),
+        (["--port", "99999"], 1, "; port 0 takes a free one"),
         (["--fd", "99"], 1, "not a socket"),
         (["--token", "a b"], 1, "--token"),
         (["--unknown"], 4, "unrecognized"),
@@ -68,6 +69,12 @@ def test_usage_errors_are_one_clear_message(tmp_path, capsys, options, code, wor
     assert ended == code
     assert words in told.err
     assert told.out == ""
+
+
+def test_a_fault_that_is_none_is_told_without_this_programs_options(tmp_path, capsys):
+    """`evalharness arena serve` and pytest start it, and have others."""
+    assert main(["--home", str(tmp_path / "home"), "--fault", "nonsense"]) == 4
+    assert capsys.readouterr().err.startswith("arena: --fault: no fault is called 'nonsense'; there are ")
 
 
 def test_the_seed_of_a_home_stays(founded, tmp_path, arena_command):

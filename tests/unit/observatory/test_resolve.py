@@ -117,20 +117,21 @@ def test_one_version_in_two_divisions_is_one(league, live, sample):
 
 
 @pytest.mark.parametrize(
-    ("label", "help_"),
+    ("label", "help_", "do"),
     [
-        ("keeper:v9", "keeper has v1, v2, v3, v4"),
-        ("keper:v2", "did you mean keeper:v2"),
-        ("kepeer", "did you mean keeper"),
-        ("rivall:v3", "did you mean rival:v3"),
-        ("keeper:2", "did you mean keeper:v2"),
-        ("rival:v9", "rival has v3"),
+        ("keeper:v9", "keeper has v1, v2, v3, v4", "name one of them"),
+        ("keper:v2", "did you mean keeper:v2", "correct the name"),
+        ("kepeer", "did you mean keeper", "correct the name"),
+        ("rivall:v3", "did you mean rival:v3", "correct the name"),
+        ("keeper:2", "did you mean keeper:v2", "correct the name"),
+        ("rival:v9", "rival has v3", "name one of them"),
     ],
 )
-def test_an_unknown_label_says_what_comes_near(league, live, label, help_):
+def test_an_unknown_label_says_what_comes_near(league, live, label, help_, do):
     with pytest.raises(UnknownPolicy) as caught:
         resolve_policy(league(), label, live=live)
     assert help_ in caught.value.what
+    assert caught.value.next_step.startswith(f"{do}, or upload it: coworld upload-policy IMAGE --name ")
     assert caught.value.not_done == "nothing was submitted"
 
 
