@@ -190,18 +190,18 @@ def artifact_of(task: str, raw: bytes | msgspec.Raw) -> TaskArtifact:
     system = summary.system
     model = ((system.params if system else None) or SystemParams()).model
     return TaskArtifact(
-        task,
-        params.expected,
-        params.max_queries_per_question,
-        summary.schedule if isinstance(summary.schedule, str) else None,
-        summary.run_mode,
-        system.name if system else None,
-        model if isinstance(model, str) else None,
-        None if told.baseline_trace is None else _pass(told.baseline_trace, None),
-        _rollouts(told.run_traces or []),
-        told.salvage,
-        summary.run_group_id,
-        summary.run_count if isinstance(summary.run_count, int) else None,
+        task=task,
+        expected=params.expected,
+        query_budget=params.max_queries_per_question,
+        schedule=summary.schedule if isinstance(summary.schedule, str) else None,
+        run_mode=summary.run_mode,
+        system=system.name if system else None,
+        model=model if isinstance(model, str) else None,
+        baseline=None if told.baseline_trace is None else _pass(told.baseline_trace, None),
+        rollouts=_rollouts(told.run_traces or []),
+        salvaged=told.salvage,
+        group=summary.run_group_id,
+        planned=summary.run_count if isinstance(summary.run_count, int) else None,
     )
 
 
@@ -225,16 +225,16 @@ def _pass(trace: Trace, index: int | None) -> Pass:
     usage = trace.execution.usage.interaction if trace.execution and trace.execution.usage else None
     turns, answered_for, prompts = _played(trace.interactions)
     return Pass(
-        index,
-        trace.status,
-        outcomes,
-        _cost(usage, outcomes),
-        usage is not None and (usage.pricing_complete is False or bool(usage.unpriced_call_count)),
-        turns,
-        answered_for | {one.instance_id for one in outcomes if one.forfeited},
-        prompts,
-        dict(_in_bits(trace.instance_outcomes or ())),
-        (trace.execution.instances_blocked if trace.execution else None) or 0,
+        run_index=index,
+        status=trace.status,
+        outcomes=outcomes,
+        cost=_cost(usage, outcomes),
+        unpriced=usage is not None and (usage.pricing_complete is False or bool(usage.unpriced_call_count)),
+        turns=turns,
+        forfeited=answered_for | {one.instance_id for one in outcomes if one.forfeited},
+        prompts=prompts,
+        in_bits=dict(_in_bits(trace.instance_outcomes or ())),
+        blocked=(trace.execution.instances_blocked if trace.execution else None) or 0,
     )
 
 

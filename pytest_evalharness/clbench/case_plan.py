@@ -143,18 +143,18 @@ def run_plan(words: Mapping[str, Any]) -> RunPlan:
     if not isinstance(losses, Mapping) or not all(isinstance(why, str) and why for why in losses.values()):
         raise ValueError(f'losses are reasons by pass, {{"db/rollout 3": "reason"}}, not {losses!r}')
     made = RunPlan(
-        plan,
-        _text(words, "run"),
-        _text(words, "checkout"),
-        _text(words, "system"),
-        _text(words, "name"),
-        tasks,
-        rollouts,
-        {str(name): why for name, why in losses.items()},
-        _mapping(words, "params"),
-        _text(words, "reference"),
-        scale_of(words.get("scale")),
-        _text(words, "runroots"),
+        plan=plan,
+        run=_text(words, "run"),
+        checkout=_text(words, "checkout"),
+        system=_text(words, "system"),
+        name=_text(words, "name"),
+        tasks=tasks,
+        rollouts=rollouts,
+        losses={str(name): why for name, why in losses.items()},
+        params=_mapping(words, "params"),
+        reference=_text(words, "reference"),
+        scale=scale_of(words.get("scale")),
+        runroots=_text(words, "runroots"),
     )
     _require_losses(made)
     return made
@@ -172,14 +172,14 @@ def compare_plan(words: Mapping[str, Any]) -> ComparePlan:
     said = {key: words[key] for key in ("alpha", "margin", "target_lift") if words.get(key) is not None}
     declared = Declaration(word(Claim, words.get("claim") or "better", "claim"), metric=METRIC, **said)
     return ComparePlan(
-        str(words["candidate"]),
-        str(words["baseline"]),
-        declared,
-        _text(words, "reference"),
-        scale_of(words.get("scale")),
-        tasks_of(words.get("tasks")),
-        _text(words, "checkout"),
-        bool(words.get("aa")),
+        candidate=str(words["candidate"]),
+        baseline=str(words["baseline"]),
+        declaration=declared,
+        reference=_text(words, "reference"),
+        scale=scale_of(words.get("scale")),
+        tasks=tasks_of(words.get("tasks")),
+        checkout=_text(words, "checkout"),
+        aa=bool(words.get("aa")),
     )
 
 

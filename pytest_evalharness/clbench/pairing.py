@@ -179,19 +179,19 @@ def difference_of(candidate: TaskArtifact, baseline: TaskArtifact, scaled: Norma
             _by_instance(candidate, ours, scaled.scale), _by_instance(baseline, theirs, scaled.scale)
         )
     return TaskDifference(
-        task,
-        pairing,
-        (tuple(one.run_index or 0 for one in ours), tuple(one.run_index or 0 for one in theirs)),
-        _normalised(candidate, ours, scaled),
-        _normalised(baseline, theirs, scaled),
-        higher,
-        lower,
-        len(ours[0].outcomes),
-        {
+        task=task,
+        pairing=pairing,
+        seeds=(tuple(one.run_index or 0 for one in ours), tuple(one.run_index or 0 for one in theirs)),
+        candidate=_normalised(candidate, ours, scaled),
+        baseline=_normalised(baseline, theirs, scaled),
+        higher=higher,
+        lower=lower,
+        instances=len(ours[0].outcomes),
+        left_out={
             side: tuple(f"{domain.short}, rollout {one.run_index}: {one.why}" for one in lost)
             for side, lost in (("candidate", lost_c), ("baseline", lost_b))
         },
-        scaled.of(domain.nulls[0][0] * len(ours[0].outcomes)),
+        empty=scaled.of(domain.nulls[0][0] * len(ours[0].outcomes)),
     )
 
 

@@ -110,14 +110,14 @@ def _read_folder(where: Path) -> PublishedRun:
         raise _no_run(where, f"it has no tasks/*.json[.gz], no {_TOGETHER} and no manifest.json")
     told = [one.run_name for one in (manifest, metadata) if one is not None and one.run_name]
     return PublishedRun(
-        told[0] if told else where.resolve().name,
-        where,
-        manifest,
-        metadata,
-        {task: tasks[task] for task in BY_TASK if task in tasks},
-        separate,
-        unreadable,
-        unknown,
+        name=told[0] if told else where.resolve().name,
+        folder=where,
+        manifest=manifest,
+        metadata=metadata,
+        tasks={task: tasks[task] for task in BY_TASK if task in tasks},
+        separate=separate,
+        unreadable=unreadable,
+        unknown=unknown,
     )
 
 

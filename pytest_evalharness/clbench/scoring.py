@@ -187,20 +187,20 @@ def score_run(run: PublishedRun, reference: PublishedRun, scale: Scale = Scale.B
     doubts = tuple(flags(run))
     tasks = by_scale[scale]
     return RunScore(
-        run.name,
-        run.family,
-        reference.name,
-        scale,
-        tasks,
-        tuple(task for task in run.family.tasks if task not in tasks),
-        readings[scale].normalized_reward,
-        readings[scale].normalized_gain,
-        readings,
-        _seeds(tasks),
-        doubts,
-        _without(tasks, doubts),
-        _sum([one.cost.mean if one.cost else None for one in tasks.values()]),
-        _sum([one.cost_all for one in tasks.values()]),
+        run=run.name,
+        family=run.family,
+        reference=reference.name,
+        scale=scale,
+        tasks=tasks,
+        missing=tuple(task for task in run.family.tasks if task not in tasks),
+        normalized_reward=readings[scale].normalized_reward,
+        normalized_gain=readings[scale].normalized_gain,
+        readings=readings,
+        seeds=_seeds(tasks),
+        flags=doubts,
+        without_flagged=_without(tasks, doubts),
+        cost_per_pass=_sum([one.cost.mean if one.cost else None for one in tasks.values()]),
+        cost_all=_sum([one.cost_all for one in tasks.values()]),
     )
 
 
@@ -265,21 +265,23 @@ def _task(
     reward = estimate([one.reward for one in scores])
     assert reward is not None
     return TaskScore(
-        task,
-        instances,
-        tuple(scores),
-        base,
-        fixed,
-        maximum,
-        reward,
-        _estimate([one.gain for one in scores]),
-        _estimate([one.normalized_reward for one in scores]),
-        _estimate([one.normalized_gain for one in scores]),
-        _estimate([one.cost for one in scores]),
-        _sum([one.cost for one in (*artifact.rollouts, *([artifact.baseline] if artifact.baseline else []))]),
-        tuple(sorted(frozenset().union(*map(units, rollouts)))) if task == COHORT else (),
-        excluded,
-        artifact.salvaged,
+        task=task,
+        instances=instances,
+        rollouts=tuple(scores),
+        baseline=base,
+        reference=fixed,
+        maximum=maximum,
+        reward=reward,
+        gain=_estimate([one.gain for one in scores]),
+        normalized_reward=_estimate([one.normalized_reward for one in scores]),
+        normalized_gain=_estimate([one.normalized_gain for one in scores]),
+        cost=_estimate([one.cost for one in scores]),
+        cost_all=_sum(
+            [one.cost for one in (*artifact.rollouts, *([artifact.baseline] if artifact.baseline else []))]
+        ),
+        units=tuple(sorted(frozenset().union(*map(units, rollouts)))) if task == COHORT else (),
+        excluded=excluded,
+        salvaged=artifact.salvaged,
     )
 
 

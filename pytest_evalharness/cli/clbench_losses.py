@@ -161,15 +161,15 @@ def _read(found: _Found) -> LossReport:
     limits = limits_of(found.environment)
     called = retries(((root.events_file, root.events) for root in seen.runroots), limits)
     return LossReport(
-        found.name,
-        losses(seen),
-        retry_checks(called, limits),
-        settings_check(engine_settings(root.folder for root in seen.runroots)),
-        len(seen.runroots),
-        tuple(seen.logs),
-        tuple(notes),
-        found.embedded,
-        found.system,
+        name=found.name,
+        losses=losses(seen),
+        retries=retry_checks(called, limits),
+        settings=settings_check(engine_settings(root.folder for root in seen.runroots)),
+        engines=len(seen.runroots),
+        logs=tuple(seen.logs),
+        notes=tuple(notes),
+        embedded=found.embedded,
+        system=found.system,
     )
 
 

@@ -77,15 +77,15 @@ def supervision(ledger: Ledger, name: str) -> Supervision | None:
     progress = record.progress or {}
     environment = environment_of(record)
     return Supervision(
-        f"ledger: {record.state}" + (", but its supervisor has died" if orphaned else ""),
-        not live or orphaned,
-        orphaned,
-        _words(progress.get("paused")) if live else {},
-        _words(progress.get("ended")),
-        _budget(environment.get(BUDGET)),
-        environment,
-        record.created_at,
-        str(record.state),
+        words=f"ledger: {record.state}" + (", but its supervisor has died" if orphaned else ""),
+        over=not live or orphaned,
+        orphaned=orphaned,
+        paused=_words(progress.get("paused")) if live else {},
+        ended=_words(progress.get("ended")),
+        budget=_budget(environment.get(BUDGET)),
+        environment=environment,
+        created_at=record.created_at,
+        state=str(record.state),
     )
 
 

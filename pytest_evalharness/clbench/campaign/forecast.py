@@ -129,14 +129,14 @@ def forecast(snapshot: Snapshot, prices: Mapping[str, float] | None = None) -> F
     expected = [one.live.expected for one in tasks]
     known = [count for count in expected if count is not None]
     return Forecast(
-        tasks,
-        sum(one.live.done for one in tasks),
-        sum(known) if len(known) == len(expected) else None,
-        math.fsum(one.cost for one in tasks),
-        math.fsum(one.cost if one.projected is None else one.projected for one in tasks),
-        max((one.seconds_left for one in tasks if one.seconds_left is not None), default=None),
-        tuple(one.live.task for one in tasks if one.seconds_left is None),
-        tuple(one.live.task for one in tasks if one.projected is None),
+        tasks=tasks,
+        done=sum(one.live.done for one in tasks),
+        expected=sum(known) if len(known) == len(expected) else None,
+        cost=math.fsum(one.cost for one in tasks),
+        projected=math.fsum(one.cost if one.projected is None else one.projected for one in tasks),
+        seconds_left=max((one.seconds_left for one in tasks if one.seconds_left is not None), default=None),
+        untimed=tuple(one.live.task for one in tasks if one.seconds_left is None),
+        unpriced=tuple(one.live.task for one in tasks if one.projected is None),
     )
 
 

@@ -68,14 +68,14 @@ class LiveReader:
             (f"{one.task}, {one.name}", one.problem) for t in tasks for one in t.passes if one.problem
         ]
         return Snapshot(
-            (manifest.run_name if manifest else None) or self._folder.name,
-            manifest.status if manifest else None,
-            self._clock.now(),
-            self._clock.monotonic(),
-            tasks,
-            tuple(problems),
-            (manifest.system if manifest else None) or "",
-            _moment(manifest.started_at if manifest else None),
+            name=(manifest.run_name if manifest else None) or self._folder.name,
+            status=manifest.status if manifest else None,
+            at=self._clock.now(),
+            taken=self._clock.monotonic(),
+            tasks=tasks,
+            problems=tuple(problems),
+            system=(manifest.system if manifest else None) or "",
+            began=_moment(manifest.started_at if manifest else None),
         )
 
     def _listed(self, manifest: CampaignManifest | None) -> list[CampaignTask]:

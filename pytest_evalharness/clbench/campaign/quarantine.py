@@ -169,15 +169,15 @@ def put_aside(
         file.name: file for _, file in moving
     }
     told = Quarantined(
-        one.task,
-        one.run_index,
-        one.group,
-        poisoned.why,
-        [name for streak in poisoned.found for name in streak.instances],
-        one.done,
-        one.cost,
-        before.at if before else iso((clock or SystemClock()).now()),
-        list(files.values()),
+        task=one.task,
+        run_index=one.run_index,
+        group=one.group,
+        why=poisoned.why,
+        instances=[name for streak in poisoned.found for name in streak.instances],
+        done=one.done,
+        cost=one.cost,
+        at=before.at if before else iso((clock or SystemClock()).now()),
+        files=list(files.values()),
     )
     write_atomic(record, readable_json(msgspec.to_builtins(told)))
     for path, file in moving:

@@ -210,7 +210,15 @@ def _read(path: Path, task: str, group: str, run_index: int | None, expected: in
         return unreadable("it has an instance twice")
     state, why = (_baseline if run_index is None else _rollout)(trace, len(outcomes), expected)
     return PassLeft(
-        run_index, state, len(outcomes), expected, _cost(trace, outcomes), group, path, why, trace
+        run_index=run_index,
+        state=state,
+        instances=len(outcomes),
+        expected=expected,
+        cost=_cost(trace, outcomes),
+        group=group,
+        path=path,
+        why=why,
+        trace=trace,
     )
 
 

@@ -223,15 +223,15 @@ class _Run:
                 "the engines' settings, which hold live keys, and their clones were removed at the end"
             )
         return SmokeResult(
-            self.campaign,
-            self.argv,
-            found,
-            told,
-            ended.exit_code,
-            seconds,
-            self.folder.path,
-            schedule,
-            (*notices, *_doubts(told, roots, seen)),
+            campaign=self.campaign,
+            argv=self.argv,
+            stages=found,
+            told=told,
+            exit_code=ended.exit_code,
+            seconds=seconds,
+            folder=self.folder.path,
+            schedule=schedule,
+            notices=(*notices, *_doubts(told, roots, seen)),
         )
 
 
