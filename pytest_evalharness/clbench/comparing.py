@@ -27,7 +27,7 @@ from pytest_evalharness.clbench.domains import Family
 from pytest_evalharness.clbench.pairing import TaskDifference, counted, difference_of, normalising
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale
-from pytest_evalharness.clbench.scoring import whole_baseline
+from pytest_evalharness.clbench.whole_passes import whole_baseline
 from pytest_evalharness.errors import ReferenceMissing
 from pytest_evalharness.stats.scores import Means
 from pytest_evalharness.stats.stratified import smallest_p, stratified_t

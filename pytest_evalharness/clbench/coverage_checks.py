@@ -5,8 +5,8 @@ from __future__ import annotations
 from pytest_evalharness.clbench.checking import Check, State, judged, short
 from pytest_evalharness.clbench.domains import BY_TASK, Family
 from pytest_evalharness.clbench.run_folder import PublishedRun
-from pytest_evalharness.clbench.scoring import usable, whole_baseline
 from pytest_evalharness.clbench.shapes import Salvaged
+from pytest_evalharness.clbench.whole_passes import usable, whole_baseline
 
 _COUNTS = {Family.OFFICIAL: "six", Family.EMBEDDED: "four"}
 

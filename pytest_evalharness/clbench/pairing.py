@@ -16,7 +16,7 @@ from pytest_evalharness.clbench.artifact import Pass, TaskArtifact
 from pytest_evalharness.clbench.domains import BY_TASK, Domain
 from pytest_evalharness.clbench.orders import digest
 from pytest_evalharness.clbench.scales import Scale, rewards, total
-from pytest_evalharness.clbench.scoring import Excluded, usable, whole_baseline
+from pytest_evalharness.clbench.whole_passes import Excluded, usable, whole_baseline
 from pytest_evalharness.stats.stratified import Stratum
 
 _EQUAL = 1e-9

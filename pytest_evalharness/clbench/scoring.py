@@ -18,6 +18,7 @@ from pytest_evalharness.clbench.poisoning import Flag, flags
 from pytest_evalharness.clbench.run_folder import PublishedRun
 from pytest_evalharness.clbench.scales import Scale, Unit, total, units
 from pytest_evalharness.clbench.shapes import Salvaged
+from pytest_evalharness.clbench.whole_passes import Excluded, usable, whole_baseline
 from pytest_evalharness.errors import NothingComplete, ReferenceMissing, ScalesMixed
 
 _NO_DENOMINATOR = 1e-12
@@ -34,15 +35,6 @@ class RolloutScore:
     normalized_reward: float | None
     normalized_gain: float | None
     cost: float | None
-
-
-@dataclass(frozen=True)
-class Excluded:
-    """A rollout that is in no mean, and why."""
-
-    task: str
-    run_index: int
-    why: str
 
 
 @dataclass(frozen=True)
@@ -202,25 +194,6 @@ def score_run(run: PublishedRun, reference: PublishedRun, scale: Scale = Scale.B
         cost_per_pass=_sum([one.cost.mean if one.cost else None for one in tasks.values()]),
         cost_all=_sum([one.cost_all for one in tasks.values()]),
     )
-
-
-def usable(artifact: TaskArtifact) -> tuple[tuple[Pass, ...], tuple[Excluded, ...]]:
-    """The rollouts that may be averaged, and those that may not: no outcomes, or another number than is complete."""
-    kept, excluded = [], []
-    for one in artifact.rollouts:
-        found, index = len(one.outcomes), one.run_index or 0
-        if found == 0 or (artifact.expected is not None and found != artifact.expected):
-            of = "" if artifact.expected is None else f" of {artifact.expected}"
-            excluded.append(Excluded(artifact.task, index, f"it has {found}{of} outcomes"))
-        else:
-            kept.append(one)
-    return tuple(kept), tuple(excluded)
-
-
-def whole_baseline(artifact: TaskArtifact, instances: int) -> Pass | None:
-    """The task's baseline if it has so many instances: sums of fewer cannot be compared."""
-    told = artifact.baseline
-    return told if told is not None and len(told.outcomes) == instances else None
 
 
 def _reference_baseline(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pytest_evalharness.clbench import coverage_checks, result_checks
 from pytest_evalharness.clbench.checking import Check
 from pytest_evalharness.clbench.run_folder import PublishedRun
-from pytest_evalharness.clbench.scoring import usable
+from pytest_evalharness.clbench.whole_passes import usable
 
 CHECKS: tuple[Callable[[PublishedRun], Check], ...] = (
     coverage_checks.files,

@@ -21,7 +21,7 @@ from pytest_evalharness.clbench.domains import (
     SPECTRUM,
 )
 from pytest_evalharness.clbench.run_folder import PublishedRun
-from pytest_evalharness.clbench.scoring import usable
+from pytest_evalharness.clbench.whole_passes import usable
 
 SAFETY = 1.2
 """What is expected, times this, has to fit under a cap: a rollout that meets its cap is worthless from there on."""

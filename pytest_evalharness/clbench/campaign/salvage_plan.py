@@ -22,7 +22,7 @@ from pytest_evalharness.clbench.campaign.rebuilding import MARK, PARTIAL
 from pytest_evalharness.clbench.campaign.remains import BLOCKED, COMPLETED, PassLeft, PassState, pass_left
 from pytest_evalharness.clbench.campaign.rerun import Price, Rerun, rerun
 from pytest_evalharness.clbench.domains import FULL_ROLLOUTS
-from pytest_evalharness.clbench.scoring import usable, whole_baseline
+from pytest_evalharness.clbench.whole_passes import usable, whole_baseline
 
 SET_ASIDE = "set_aside"
 """Below a manifest's mark: run groups by task whose results were set aside and must not come back."""

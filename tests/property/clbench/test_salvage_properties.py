@@ -13,7 +13,7 @@ from pytest_evalharness.clbench.campaign.salvage import salvage
 from pytest_evalharness.clbench.campaign.salvage_plan import TaskState
 from pytest_evalharness.clbench.domains import SALES
 from pytest_evalharness.clbench.run_folder import read_run
-from pytest_evalharness.clbench.scoring import usable
+from pytest_evalharness.clbench.whole_passes import usable
 
 _PLACE = Path(__file__).parents[2] / "unit" / "clbench" / "campaign" / "conftest.py"
 _SPEC = importlib.util.spec_from_file_location("laid_campaigns", _PLACE)
