@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pytest_evalharness.base.clock import span
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import counted, printable
 from pytest_evalharness.report import builds
 from pytest_evalharness.settings import NO_LEAGUE
 
@@ -22,6 +22,8 @@ LEAGUE = "league"
 INTERRUPTED = 2
 CANNOT_TELL = 10
 UNTRUSTWORTHY = 11
+_ROUNDED = 0.001
+"""The share of a sum by which what was charged for its parts may miss it."""
 SETTLED = frozenset({0, 1, CANNOT_TELL})
 """Exit codes of runs that waited for everything they posted, or read what another process waited for."""
 OUTCOMES = ("passed", "failed", "inconclusive", "untrustworthy", "not_run", "skipped", "disclosed", "error")
@@ -201,8 +203,12 @@ def _charged(cost: Mapping[str, Any]) -> str:
     requests = len(cost["requests"])
     if cost["spent"] is not None:
         each = "" if cost["per_verdict"] is None else f", {cost['per_verdict']:.4g} a verdict"
+        told = f"{cost['spent']:.4g} credits for {counted(requests, 'request')}{each}{balance}"
+        short = bool(balance) and before - after < cost["spent"] * (1 - _ROUNDED)
         return (
-            f"{cost['spent']:.4g} credits for {requests} request{'s' if requests > 1 else ''}{each}{balance}"
+            f"{told}; the balance fell by less: earlier runs paid the rest, or it is not charged yet"
+            if short
+            else told
         )
     known = [value for value in cost["requests"].values() if value is not None]
     if known:

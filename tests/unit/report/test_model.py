@@ -6,6 +6,8 @@ from pytest_evalharness.base.files import readable_json
 from pytest_evalharness.report import junit, markdown, terminal
 from pytest_evalharness.report.model import EXIT_WORDS, Report, counts, remarks
 
+PAID_BEFORE = "; the balance fell by less: earlier runs paid the rest, or it is not charged yet"
+
 
 def test_the_record_is_plain_and_spelt_in_one_way_only(report, case, compared):
     whole = report(
@@ -55,6 +57,23 @@ def test_a_run_without_secrets_says_that_it_was_not_run(report, case):
     assert report(not_run, exit_code=11).exit_words == why
     assert report(not_run, case(outcome="untrustworthy"), exit_code=11).exit_words == EXIT_WORDS[11]
     assert report(not_run, exit_code=4).exit_words == EXIT_WORDS[4]
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        (96.0, "4 credits for 2 requests, 4 a verdict (balance 100 before, 96 after)"),
+        (95.0, "4 credits for 2 requests, 4 a verdict (balance 100 before, 95 after)"),
+        (97.5, "4 credits for 2 requests, 4 a verdict (balance 100 before, 97.5 after)" + PAID_BEFORE),
+        (None, "4 credits for 2 requests, 4 a verdict"),
+    ],
+)  # fmt: skip
+def test_verdicts_that_rest_on_earlier_games_have_cost_more_than_the_balance_fell(report, after, told):
+    cost = {
+        "balance_before": 100.0, "balance_after": after, "budget": None, "per_verdict": 4.0, "spent": 4.0,
+        "requests": {"xreq_1": 1.5, "xreq_2": 2.5},
+    }  # fmt: skip
+    assert report(cost=cost).cost_words == told
 
 
 def test_an_exit_code_nobody_knows(report):
