@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_evalharness.clbench.miniature import usage
 from pytest_evalharness.clbench.miniature.passes import Job, Refused, play
-from pytest_evalharness.clbench.miniature.traces import local_now, system_entry, write_json
+from pytest_evalharness.clbench.miniature.traces import earned, local_now, system_entry, timing, write_json
 
 MERCY = "CLBENCH_MINIATURE_MERCY"
 """Seconds that an orphan works on; upstream's work for ever."""
@@ -110,19 +110,11 @@ class Baseline:
         )
         status = "completed_with_gaps" if self.blocked else "completed"
         brief = ordered[0]["task_brief"] if ordered else None
-        first, total, ended = self.jobs[0], len(self.jobs), local_now()
+        first, total = self.jobs[0], len(self.jobs)
         blocked = sorted(self.blocked, key=lambda one: int(one["instance_index"]))
-        rewards = [one["reward"] or 0.0 for one in outcomes]
-        score = sum(rewards) / len(rewards) if rewards else 0.0
         seconds = [one["timing"]["response_latency_seconds"] for one in interactions]
         execution = {
-            "start_time": self.started.isoformat(),
-            "end_time": ended.isoformat(),
-            "total_interactions": len(interactions),
-            "wall_duration_seconds": round((ended - self.started).total_seconds(), 6),
-            "total_response_seconds": round(sum(seconds), 6),
-            "avg_response_seconds": round(sum(seconds) / len(seconds), 6) if seconds else 0.0,
-            "max_response_seconds": round(max(seconds, default=0.0), 6),
+            **timing(self.started, local_now(), seconds, over=True),
             "run_group_id": first.run_group_id,
             "run_index": None,
             "status": status,
@@ -133,11 +125,7 @@ class Baseline:
             "instances_blocked": len(blocked),
             "coverage_ratio": round(len(outcomes) / total, 6),
             "blocked_instances": blocked,
-            "usage": {
-                "respond": usage.summary(events),
-                "observe": usage.summary(observed),
-                "interaction": usage.summary([*events, *observed]),
-            },
+            "usage": usage.both(events, observed),
             "instance_outcomes": outcomes,
         }
         return {
@@ -154,18 +142,7 @@ class Baseline:
             "instance_outcomes": outcomes,
             "blocked_instances": blocked,
             "instance_traces": ordered,
-            "result": {
-                "score": score,
-                "metrics": {},
-                "summary": f"{len(outcomes)} of {total} instances, mean reward {score:.4f}",
-                "eval_metrics": {
-                    "loss_curve": [],
-                    "optimal_performance": 0.0,
-                    "actual_performance": 0.0,
-                    "extra": None,
-                },
-                "instance_outcomes": outcomes,
-            },
+            "result": {**earned(outcomes, f" of {total}", {}), "instance_outcomes": outcomes},
         }
 
 

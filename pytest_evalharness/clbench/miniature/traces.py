@@ -41,6 +41,37 @@ def write_json(path: Path, value: Any) -> None:
     os.replace(beside, path)  # noqa: PTH105
 
 
+def timing(started: datetime, ended: datetime, latencies: Sequence[float], *, over: bool) -> dict[str, Any]:
+    """How long a pass has taken, and its answers; one that is not over has no end."""
+    total = sum(latencies)
+    return {
+        "start_time": started.isoformat(),
+        "end_time": ended.isoformat() if over else None,
+        "total_interactions": len(latencies),
+        "wall_duration_seconds": round((ended - started).total_seconds(), 6),
+        "total_response_seconds": round(total, 6),
+        "avg_response_seconds": round(total / len(latencies), 6) if latencies else 0.0,
+        "max_response_seconds": round(max(latencies, default=0.0), 6),
+    }
+
+
+def earned(outcomes: Sequence[dict[str, Any]], of: str, metrics: dict[str, Any]) -> dict[str, Any]:
+    """What a pass earned: a missing reward is none. `of` says of how many instances, where some may be missing."""
+    rewards = [one["reward"] or 0.0 for one in outcomes]
+    score = sum(rewards) / len(rewards) if rewards else 0.0
+    return {
+        "score": score,
+        "metrics": metrics,
+        "summary": f"{len(rewards)}{of} instances, mean reward {score:.4f}",
+        "eval_metrics": {
+            "loss_curve": [],
+            "optimal_performance": 0.0,
+            "actual_performance": 0.0,
+            "extra": None,
+        },
+    }
+
+
 class Recorder:
     """Collects one pass.
 
@@ -125,19 +156,7 @@ class Recorder:
 
     def finish(self, status: str, extra: dict[str, Any] | None = None) -> dict[str, Any]:
         """The trace of an ended pass, also written as the last snapshot; memory and artifacts are in the trace only."""
-        rewards = [one["reward"] or 0.0 for one in self.outcomes]
-        score = sum(rewards) / len(rewards) if rewards else 0.0
-        result: dict[str, Any] = {
-            "score": score,
-            "metrics": {"blocked": True} if status == "blocked" else {},
-            "summary": f"{len(rewards)} instances, mean reward {score:.4f}",
-            "eval_metrics": {
-                "loss_curve": [],
-                "optimal_performance": 0.0,
-                "actual_performance": 0.0,
-                "extra": None,
-            },
-        }
+        result = earned(self.outcomes, "", {"blocked": True} if status == "blocked" else {})
         trace = self.payload(status, result) | (extra or {})
         if self.live is not None:
             write_json(self.live, {**trace, "artifacts": {"files": []}})
@@ -146,23 +165,11 @@ class Recorder:
     def payload(self, status: str, result: dict[str, Any] | None) -> dict[str, Any]:
         """The trace as it is now."""
         outcomes = [self._priced(one) for one in self.outcomes]
-        ended = local_now()
-        total = sum(self.latencies)
         execution = {
-            "start_time": self.started.isoformat(),
-            "end_time": None if result is None else ended.isoformat(),
-            "total_interactions": len(self.interactions),
-            "wall_duration_seconds": round((ended - self.started).total_seconds(), 6),
-            "total_response_seconds": round(total, 6),
-            "avg_response_seconds": round(total / len(self.latencies), 6) if self.latencies else 0.0,
-            "max_response_seconds": round(max(self.latencies, default=0.0), 6),
+            **timing(self.started, local_now(), self.latencies, over=result is not None),
             "run_group_id": self.group,
             "run_index": self.run_index,
-            "usage": {
-                "respond": usage.summary(self.events),
-                "observe": usage.summary(self.observed),
-                "interaction": usage.summary([*self.events, *self.observed]),
-            },
+            "usage": usage.both(self.events, self.observed),
         }
         return {
             "status": status,

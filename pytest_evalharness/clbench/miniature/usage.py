@@ -35,6 +35,15 @@ def summary(events: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {**_sum(told), "by_model": by_model, "by_call_type": by_kind}
 
 
+def both(responded: list[dict[str, Any]], observed: list[dict[str, Any]]) -> dict[str, Any]:
+    """The same of calls that answers took, of calls that observations took, and of both."""
+    return {
+        "respond": summary(responded),
+        "observe": summary(observed),
+        "interaction": summary([*responded, *observed]),
+    }
+
+
 def _sum(events: Iterable[dict[str, Any]]) -> dict[str, Any]:
     told = list(events)
     priced = [one["cost_usd"] for one in told if one["cost_usd"] is not None]
