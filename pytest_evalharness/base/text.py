@@ -52,6 +52,17 @@ def _literal(match: re.Match[str]) -> str:
     return f"\\{sign}&#8203;" if sign in _LINKED_LATE else f"\\{sign}"
 
 
+def amount(value: float, digits: int = 4) -> str:
+    """A sum of credits: so many digits, and never an exponent, which nobody reads as money: `12.35`, `11350`.
+
+    Args:
+        value: how much.
+        digits: how many of its digits count; a larger sum has all that stand before the point.
+    """
+    told = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in told else told
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """How many there are, in words that agree: `1 game`, `1,200 games`.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_evalharness.base.text import counted, printable
+from pytest_evalharness.base.text import amount, counted, printable
 from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED
 from pytest_evalharness.cli.ab_flags import DEFAULTS, FLAGS, spelt
 from pytest_evalharness.cli.home import connected, found, home_of, resolved
@@ -282,7 +282,7 @@ def _balance(observatory: Observatory) -> str:
 
     told = read_account(observatory, SystemClock())
     balance = None if told is None else told.status.balance_credits
-    return f"credits    {'the server does not tell' if balance is None else f'{balance:g} before the search'}"
+    return f"credits    {'the server does not tell' if balance is None else f'{amount(balance, 6)} before the search'}"
 
 
 def _teller(*, json: bool) -> Callable[[str], None]:

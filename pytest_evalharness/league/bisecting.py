@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_evalharness.base.clock import Clock, span
 from pytest_evalharness.base.events import EventLog
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import amount, printable
 from pytest_evalharness.episodes.error_info import Blame, blame_of
 from pytest_evalharness.errors import ArmFailed, ArmStalled, OverBudget
 from pytest_evalharness.league.arms import SIDES, Arm, Seat
@@ -138,7 +138,7 @@ class Bisection:
             f"waited for {span(self.budgets.stall)} and cancelled, and may run on to the service's limit"
         )
         if self.price is not None:
-            yield f"budget     {self.price:g} credits for all of them: a game that would cost more is not posted"
+            yield f"budget     {amount(self.price, 6)} credits for all of them: a game that would cost more is not posted"
 
     def run(
         self,

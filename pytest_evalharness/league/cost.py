@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.events import EventLog
+from pytest_evalharness.base.text import amount
 from pytest_evalharness.errors import EvalHarnessError, OverBudget
 from pytest_evalharness.ledger.failures import rebuilt, stored
 from pytest_evalharness.ledger.spending import Promised, Spending
@@ -233,8 +234,8 @@ class CostGuard:
         if promised.committed + price > self.budget:
             self._end(
                 OverBudget(
-                    f"{what} would cost about {price:.4g} credits; {promised.committed:.4g} of the budget of {self.budget:g} are "
-                    "promised by now, as the server's own previews say",
+                    f"{what} would cost about {amount(price)} credits; {amount(promised.committed)} of the budget of "
+                    f"{amount(self.budget, 6)} are promised by now, as the server's own previews say",
                     not_done="it was not submitted; what was submitted of this run is cancelled where the server can do that",
                     next_step="raise --eval-budget or ask for fewer episodes, and run with --eval-fresh",
                 )
@@ -257,7 +258,7 @@ class CostGuard:
         if committed > self.budget:
             self._end(
                 OverBudget(
-                    f"the server expects {committed:.4g} credits for what was submitted, and the budget is {self.budget:g}",
+                    f"the server expects {amount(committed)} credits for what was submitted, and the budget is {amount(self.budget, 6)}",
                     not_done="nothing was judged",
                     next_step="raise --eval-budget or ask for fewer episodes, and run with --eval-fresh",
                 )
@@ -286,7 +287,7 @@ class CostGuard:
         if spent >= self.budget:
             self._end(
                 OverBudget(
-                    f"the run has cost {spent:.4g} credits by now, and the budget is {self.budget:g}",
+                    f"the run has cost {amount(spent)} credits by now, and the budget is {amount(self.budget, 6)}",
                     not_done="nothing was judged",
                     next_step="raise --eval-budget or ask for fewer episodes, and run with --eval-fresh",
                 )
@@ -295,7 +296,7 @@ class CostGuard:
 
 def _untold(budget: float) -> OverBudget:
     return OverBudget(
-        f"the budget of {budget:g} credits cannot be kept: the server does not tell the account's credits",
+        f"the budget of {amount(budget, 6)} credits cannot be kept: the server does not tell the account's credits",
         not_done="nothing was submitted",
         next_step="run without --eval-budget, and bound the cost by --eval-num and --eval-ticks",
     )

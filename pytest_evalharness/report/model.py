@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pytest_evalharness.base.clock import span
-from pytest_evalharness.base.text import counted, printable
+from pytest_evalharness.base.text import amount, counted, printable
 from pytest_evalharness.report import builds
 from pytest_evalharness.settings import NO_LEAGUE
 
@@ -113,7 +113,7 @@ class Report:
             return ""
         told = _charged(self.cost)
         budget = self.cost["budget"]
-        return told if budget is None else f"{told}; the budget was {budget:.6g}"
+        return told if budget is None else f"{told}; the budget was {amount(budget, 6)}"
 
     @property
     def embedded(self) -> bool:
@@ -199,11 +199,15 @@ class Report:
 def _charged(cost: Mapping[str, Any]) -> str:
     """What is known of a cost. What the server does not tell is said to be unknown, never counted as nothing."""
     before, after = cost["balance_before"], cost["balance_after"]
-    balance = "" if before is None or after is None else f" (balance {before:.6g} before, {after:.6g} after)"
+    balance = (
+        ""
+        if before is None or after is None
+        else f" (balance {amount(before, 6)} before, {amount(after, 6)} after)"
+    )
     requests = len(cost["requests"])
     if cost["spent"] is not None:
-        each = "" if cost["per_verdict"] is None else f", {cost['per_verdict']:.4g} a verdict"
-        told = f"{cost['spent']:.4g} credits for {counted(requests, 'request')}{each}{balance}"
+        each = "" if cost["per_verdict"] is None else f", {amount(cost['per_verdict'])} a verdict"
+        told = f"{amount(cost['spent'])} credits for {counted(requests, 'request')}{each}{balance}"
         short = bool(balance) and before - after < cost["spent"] * (1 - _ROUNDED)
         return (
             f"{told}; the balance fell by less: earlier runs paid the rest, or it is not charged yet"
@@ -212,7 +216,7 @@ def _charged(cost: Mapping[str, Any]) -> str:
         )
     known = [value for value in cost["requests"].values() if value is not None]
     if known:
-        return f"unknown: the server tells {sum(known):.4g} credits for {len(known)} of {requests} requests{balance}"
+        return f"unknown: the server tells {amount(sum(known))} credits for {len(known)} of {requests} requests{balance}"
     return f"unknown: {'the server does not tell' if not balance else 'no verdict to charge it to'}{balance}"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_evalharness.base.text import printable
+from pytest_evalharness.base.text import amount, printable
 from pytest_evalharness.report import (
     builds,
     checks,
@@ -276,9 +276,9 @@ def _spent(
     old = result["evidence_age_seconds"] is not None
     told = [cost for request in requests if (cost := (costs or {}).get(request)) is not None]
     if requests and len(told) == len(requests):
-        price = f"{sum(told):.4g} credits"
+        price = f"{amount(sum(told))} credits"
     elif told:
-        price = f"{sum(told):.4g} credits for {len(told)} of the requests, the others {_NOT_TOLD}"
+        price = f"{amount(sum(told))} credits for {len(told)} of the requests, the others {_NOT_TOLD}"
     else:
         price = _NOT_ASKED if old and costs is None else _NOT_TOLD
     return (("games", f"{games}; nothing was posted by this run" if old else games), ("cost", price))

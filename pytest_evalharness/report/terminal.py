@@ -77,9 +77,10 @@ def _case(case: CaseReport, verbose: int, *, alike: bool) -> Iterator[tuple[str,
     nodeid = printable(case.nodeid, _WIDE)
     short = verbose <= SILENT or (verbose <= 0 and case.outcome == "passed")
     whose = f" ({nodeid})" if short and (alike or not case.results) else ""
-    for headline in case.headlines:
-        yield tone, f"{case.outcome.upper():<13} {printable(headline, _WIDE)}{whose}"
-    if not short:
+    told = [f"{printable(headline, _WIDE)}{whose}" for headline in case.headlines if headline]
+    for line in told or [nodeid]:  # an arm by itself has no verdict that its case could be told by
+        yield tone, f"{case.outcome.upper():<13} {line}"
+    if told and not short:
         yield "plain", f"{'':<13} {nodeid}"
     if verbose > SILENT:
         for shade, text in (*_details(case, whole=verbose >= 0 and not short), *_doubts(case, short=short)):

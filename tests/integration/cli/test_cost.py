@@ -80,7 +80,7 @@ def test_what_a_verdict_cost_is_told_and_reading_it_again_costs_nothing(user):
     assert cost["balance_before"] - cost["balance_after"] == pytest.approx(cost["spent"], abs=0.01)
     assert cost["budget"] == 1e6
     assert f"cost: {cost['spent']:.4g} credits for 2 requests, {cost['spent']:.4g} a verdict (balance " in out
-    assert "the budget was 1e+06" in out
+    assert "the budget was 1000000" in out
     run = user.folder / ".evalharness/runs" / report["run_id"]
     assert "Cost: " in (run / "summary.md").read_text()
     assert "Cost: " in (run / "report.html").read_text()

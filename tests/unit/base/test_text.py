@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_evalharness.base.text import Redactor, counted, markdown, printable
+from pytest_evalharness.base.text import Redactor, amount, counted, markdown, printable
 
 ANYTHING = st.text(alphabet=st.characters(codec=None, categories=None))
 STEERING = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
@@ -255,3 +255,14 @@ def test_a_number_and_its_noun_agree():
     ]
     assert counted(1, "file differs", "files differ") == "1 file differs"
     assert counted(3, "file differs", "files differ") == "3 files differ"
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "told"),
+    [
+        (0.0, 4, "0"), (12.345, 4, "12.35"), (1773.4, 4, "1773"), (9999.6, 4, "10000"), (11350.4, 4, "11350"),
+        (94198.8, 6, "94198.8"), (1e6, 6, "1000000"), (-11350.4, 4, "-11350"), (0.25, 6, "0.25"),
+    ],
+)  # fmt: skip
+def test_a_sum_has_no_exponent(value, digits, told):
+    assert amount(value, digits) == told

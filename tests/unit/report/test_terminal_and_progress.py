@@ -120,6 +120,13 @@ def test_what_must_be_known_beside_a_verdict_is_told_of_what_passed_too(report, 
         assert any("attempt 2, a further look" in text for text in told)
 
 
+@pytest.mark.parametrize("verbose", [-2, 0, 1])
+def test_a_case_without_a_verdict_is_told_by_its_name(report, case, verbose):
+    """It played an arm by itself, say, and its own assertions held."""
+    told = [line for _, line in lines(report(case(nodeid="t.py::test_alone")), verbose=verbose)]
+    assert [line for line in told if "t.py::test_alone" in line] == ["PASSED        t.py::test_alone"]
+
+
 def test_two_quiet_signs_leave_the_verdicts_and_what_spoils_them(report, case, compared):
     whole = report(
         case(compared(), nodeid="a.py::one"),
