@@ -18,7 +18,8 @@ from pathlib import Path
 import msgspec
 
 from pytest_evalharness.clbench.campaign.live import LiveReader
-from pytest_evalharness.clbench.campaign.status_lines import Standing, lines
+from pytest_evalharness.clbench.campaign.standing import Standing
+from pytest_evalharness.clbench.campaign.status_lines import lines
 from pytest_evalharness.clbench.campaign.watch import Watched, watch
 from pytest_evalharness.clbench.domains import ALL, Domain, Family
 

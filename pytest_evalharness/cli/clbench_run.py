@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_evalharness.clbench.campaign.plan import Campaign
     from pytest_evalharness.clbench.campaign.preflight import Preflight
     from pytest_evalharness.clbench.campaign.running import Outcome
-    from pytest_evalharness.clbench.campaign.status_lines import Standing
+    from pytest_evalharness.clbench.campaign.standing import Standing
     from pytest_evalharness.clbench.run_folder import PublishedRun
 
 _PLANS = ("seed", "submission")

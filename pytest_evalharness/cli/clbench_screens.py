@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from pytest_evalharness.base.clock import Clock
-    from pytest_evalharness.clbench.campaign.status_lines import Standing
+    from pytest_evalharness.clbench.campaign.standing import Standing
 
 _EVERY_PLAIN = 10.0
 """Seconds between two lines where nothing is redrawn; an alarm does not wait for them."""

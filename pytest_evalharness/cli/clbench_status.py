@@ -13,7 +13,7 @@ from pytest_evalharness.cli.clbench_named import Named, add_named, named
 if TYPE_CHECKING:
     from pytest_evalharness.base.clock import Clock
     from pytest_evalharness.clbench.campaign.beside import Supervision
-    from pytest_evalharness.clbench.campaign.status_lines import Standing
+    from pytest_evalharness.clbench.campaign.standing import Standing
     from pytest_evalharness.clbench.campaign.watch import Watched
     from pytest_evalharness.cli.clbench_screens import Screen
     from pytest_evalharness.ledger.journal import Ledger
@@ -137,7 +137,7 @@ class _Viewer:
         from pytest_evalharness.clbench.campaign.costs import elsewhere
         from pytest_evalharness.clbench.campaign.last_words import last_words
         from pytest_evalharness.clbench.campaign.snapshot import broken_off
-        from pytest_evalharness.clbench.campaign.status_lines import Standing
+        from pytest_evalharness.clbench.campaign.standing import Standing
         from pytest_evalharness.clbench.campaign.watch import Limits, watch
         from pytest_evalharness.clbench.domains import Family, families
 

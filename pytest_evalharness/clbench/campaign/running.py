@@ -35,7 +35,8 @@ from pytest_evalharness.clbench.campaign.resuming import (
     require_asked,
 )
 from pytest_evalharness.clbench.campaign.snapshot import Snapshot, broken_off
-from pytest_evalharness.clbench.campaign.status_lines import Standing, summary
+from pytest_evalharness.clbench.campaign.standing import Standing
+from pytest_evalharness.clbench.campaign.status_lines import summary
 from pytest_evalharness.clbench.campaign.supervising import Ending, Rhythm, Supervisor
 from pytest_evalharness.clbench.campaign.supervisor_journal import SupervisorJournal
 from pytest_evalharness.clbench.campaign.survivors import bury, remaining

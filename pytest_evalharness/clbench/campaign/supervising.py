@@ -19,7 +19,8 @@ from pytest_evalharness.clbench.campaign.money_watch import MoneyWatch
 from pytest_evalharness.clbench.campaign.process_table import Process
 from pytest_evalharness.clbench.campaign.processes import Graces, end
 from pytest_evalharness.clbench.campaign.snapshot import Snapshot
-from pytest_evalharness.clbench.campaign.status_lines import Standing, summary
+from pytest_evalharness.clbench.campaign.standing import Standing
+from pytest_evalharness.clbench.campaign.status_lines import summary
 from pytest_evalharness.clbench.campaign.supervisor_journal import SupervisorJournal
 from pytest_evalharness.clbench.campaign.survivors import told, words
 from pytest_evalharness.ledger.campaigns import ASKED

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pytest_evalharness.clbench.campaign.forecast import forecast, least_complete_first
 from pytest_evalharness.clbench.campaign.live import LivePass, LiveReader, merged
 from pytest_evalharness.clbench.campaign.live_passes import live_pass
-from pytest_evalharness.clbench.campaign.status_lines import Standing, as_json, lines
+from pytest_evalharness.clbench.campaign.standing import Standing
+from pytest_evalharness.clbench.campaign.status_lines import as_json, lines
 from pytest_evalharness.clbench.campaign.streaks import is_poisoned, streaks
 from pytest_evalharness.clbench.campaign.watch import Watched, watch
 from pytest_evalharness.clbench.domains import BY_TASK, POKER

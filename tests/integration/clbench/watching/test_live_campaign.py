@@ -14,7 +14,8 @@ from pytest_evalharness.clbench.campaign.live import LiveReader, PassState, chec
 from pytest_evalharness.clbench.campaign.quarantine import poisoned_passes, put_aside
 from pytest_evalharness.clbench.campaign.salvage import salvage
 from pytest_evalharness.clbench.campaign.salvage_plan import TaskState
-from pytest_evalharness.clbench.campaign.status_lines import Standing, lines
+from pytest_evalharness.clbench.campaign.standing import Standing
+from pytest_evalharness.clbench.campaign.status_lines import lines
 from pytest_evalharness.clbench.campaign.watch import AlarmKind, Limits, watch
 from pytest_evalharness.clbench.run_folder import read_run
 

@@ -12,7 +12,8 @@ import pytest
 from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.clbench.campaign.beside import Supervision, _budget
 from pytest_evalharness.clbench.campaign.loss_classes import Count, LossClass
-from pytest_evalharness.clbench.campaign.status_lines import Standing, as_json, lines, summary
+from pytest_evalharness.clbench.campaign.standing import Standing
+from pytest_evalharness.clbench.campaign.status_lines import as_json, lines, summary
 from pytest_evalharness.clbench.campaign.watch import watch
 from pytest_evalharness.clbench.domains import DATABASE, POKER, SALES
 from pytest_evalharness.cli import build_parser, clbench_screens, clbench_status, main
