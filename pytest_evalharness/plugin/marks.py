@@ -133,14 +133,18 @@ def plan_of(
         asked = {"ticks": ticks, "case_ticks": words.get("ticks"), "win": get("win")}
         game, top_n, win = as_asked(game, asked, settings, overridden.append)
         forced = game.roles is Roles.FORCED
-        role = get("role") if forced else role_in(game, words.get("role"), settings, overridden.append)
+        role = (
+            _chosen("role", get("role"))
+            if forced
+            else role_in(game, words.get("role"), settings, overridden.append)
+        )
         tested = _tested(words, seed, role, game)
         candidate, baseline = _arms(nodeid, words, settings, game.with_seat(tested.seat))
         plan = ComparisonPlan(
             server=server,
             league=league,
             division=get("division"),
-            backend=BY_KEY["backend"].parse(str(get("backend"))),
+            backend=_chosen("backend", get("backend")),
             layout_seed=seed,
             tested_seat=tested.seat,
             candidate=candidate,
@@ -201,6 +205,18 @@ def _reader(
     return get
 
 
+def _chosen(keyword: str, value: Any) -> Any:
+    """A word of those that a setting knows; None is left open.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    try:
+        return None if value is None else BY_KEY[keyword].parse(str(value))
+    except ValueError as problem:
+        raise ValueError(f"{keyword} {problem}, got {value!r}") from None
+
+
 def _shown(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
@@ -241,7 +257,9 @@ def _tested(words: Mapping[str, Any], seed: int, role: str | None, game: Game) -
     roles = layout(seed).roles
     seat = named[0] if named else [str(one) for one in roles].index(role or "crew")
     if named and role and roles[seat] != role:
-        raise ValueError(f"seat {seat} is a {roles[seat]} seat in layout {seed}, the mark says role={role!r}")
+        raise ValueError(
+            f"seat {seat} has the role {roles[seat]} in layout {seed}, the mark says role={role!r}"
+        )
     return Tested(seat, natural=False)
 
 
