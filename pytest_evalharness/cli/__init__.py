@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
                 if action.help != argparse.SUPPRESS
                 for one in action.option_strings
             ]
-            near = difflib.get_close_matches(left[0].partition("=")[0], known, 1)
+            near = difflib.get_close_matches(left[0].partition("=")[0].replace("--eval-", "--"), known, 1)
             self.error(
                 f"unrecognized arguments: {' '.join(left)}" + (f"; did you mean {near[0]}?" if near else "")
             )

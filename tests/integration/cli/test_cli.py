@@ -41,6 +41,7 @@ def test_usage_errors_exit_with_4_and_name_the_help(arguments):
     ("words", "command", "told"),
     [
         (["ab", "--nums", "3"], "ab", "--nums 3; did you mean --num?"),
+        (["ab", "--eval-nums=3"], "ab", "--eval-nums=3; did you mean --num?"),
         (["runs", "ls", "--verdct=worse"], "runs ls", "--verdct=worse; did you mean --verdict?"),
         (["episodes", "show", "eps", "--jsn"], "episodes show", "--jsn; did you mean --json?"),
         (["arena", "serve", "--zzz"], "arena serve", "--zzz\n"),
