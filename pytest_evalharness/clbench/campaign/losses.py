@@ -5,7 +5,6 @@ A loss is of one question, as far as logs and folders tell which; else of one ta
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,34 +21,17 @@ from pytest_evalharness.clbench.campaign.changed_files import ChangedFiles
 from pytest_evalharness.clbench.campaign.loss_classes import Fate, Loss, LossClass
 from pytest_evalharness.clbench.campaign.retries import waits_of
 from pytest_evalharness.clbench.campaign.runroots import (
-    EngineTask,
-    Row,
     Runroot,
     read_runroot,
     runroot_folders,
 )
+from pytest_evalharness.clbench.campaign.task_losses import Around, of_task, refused_for_money
 from pytest_evalharness.containers.events import Cause, Death
 from pytest_evalharness.containers.state import Container
 
-_SIGKILL = 9
 _STORM = "crash_storm_detected"
-_NEAR = 60.0
-"""Seconds between an `oom` event and the record of the task that it ended."""
 _TWO_HOURS = 7200.0
 _EARLY = 60.0
-_TRUNCATIONS = frozenset(
-    {
-        "acceptance_fence_unavailable",
-        "children_unabsorbed",
-        "deadline_local",
-        "finalization_grace",
-        "owner_requested_finalization",
-        "round_limit",
-    }
-)
-_PROVIDER = frozenset({"llm_api_error", "provider_unavailable", "transport_unavailable"})
-_LIMIT = re.compile(r"key limit|credits?\b|quota|payment required", re.IGNORECASE)
-_NO_MONEY, _FORBIDDEN = 402, 403
 
 
 @dataclass(frozen=True)
@@ -165,118 +147,18 @@ def _log(raw: bytes) -> BridgeLog:
 
 def _all(seen: Seen, places: Mapping[str, tuple[str, Question]], repairs: set[str]) -> Iterator[Loss]:
     for root in seen.runroots:
-        calls = _limited(root.events.rows)
+        limited = refused_for_money(root.events.rows)
+        around = Around(root.folder, limited, seen.deaths, seen.containers)
         for task in root.tasks:
             if task.ended and task.id not in repairs:
                 question = places.get(task.id, ("", Question(task.id)))[1]
-                yield from _of_task(seen, root, task, question, calls)
+                yield from of_task(task, question, around)
         yield from _of_root(root)
     storm = any(row.kind == _STORM for root in seen.runroots for row in root.supervisor.rows)
     for name, log in seen.logs.items():
         yield from _of_log(name, log, seen.folder / f"{name}.log", storm=storm)
     yield from _of_workspaces(seen)
     yield from seen.missing
-
-
-# ------------------------------------------------------------- one engine task
-
-
-def _of_task(
-    seen: Seen, root: Runroot, task: EngineTask, question: Question, limited: Mapping[str, str]
-) -> Iterator[Loss]:
-    """What one task of an engine was lost to, if it was: the first cause that is proved."""
-    fate = _fate(task, question)
-
-    def loss(kind: LossClass, words: str, fate: Fate = fate) -> Loss:
-        return Loss(kind, fate, words, task.where, question=task.id, at=task.at)
-
-    if task.signal is not None or task.reason.startswith("worker_crash"):
-        yield loss(*_crashed(seen, root, task))
-    elif task.id in limited:
-        yield loss(LossClass.KEY_LIMIT, limited[task.id])
-    elif task.reason == "budget_exhausted":
-        yield loss(LossClass.BUDGET, f"the engine's budget was spent{_cost(task)}")
-    elif task.reason in _TRUNCATIONS:
-        yield loss(LossClass.TRUNCATED, f"it ended early: {task.reason}")
-    elif task.status == "completed":
-        if not task.answered or question.prose:
-            how = question.delivered or question.lost or "its final text holds no answer"
-            yield loss(LossClass.PROSE_FINAL, how)
-    elif task.typed:
-        yield loss(LossClass.LATE_ERRORS, f"it answered and failed afterwards{_because(task)}")
-    elif task.reason in _PROVIDER:
-        yield loss(LossClass.PROVIDER, f"its calls failed{_because(task)}")
-
-
-def _fate(task: EngineTask, question: Question) -> Fate:
-    if question.delivered:
-        return Fate.SURVIVED
-    if question.lost:
-        return Fate.LOST
-    # The log does not tell: an answer that can be delivered is, as far as anybody knows.
-    if task.status == "completed" and task.answered:
-        return Fate.SURVIVED
-    return Fate.UNKNOWN if task.typed else Fate.LOST
-
-
-def _crashed(seen: Seen, root: Runroot, task: EngineTask) -> tuple[LossClass, str]:
-    if task.signal is not None and task.signal != _SIGKILL:
-        return LossClass.WORKER_CRASH, f"its worker died of signal {task.signal}{_because(task)}"
-    if task.signal is None and task.reason != "worker_crash_signal":
-        return LossClass.WORKER_CRASH, f"its worker crashed: {printable(task.reason, 60)}"
-    mine = [one for one in seen.containers if _mounts(one, root.folder)]
-    if any(not one.init for one in mine):
-        return LossClass.PID_ONE, "its worker died of signal 9, and its container has no init process"
-    proofs = [one for one in seen.deaths if one.out_of_memory and _near(one, task, mine)]
-    if proofs:
-        first = printable(proofs[0].name, 60)
-        return LossClass.WORKER_OOM, f"its worker died of signal 9, and {first} was out of memory (oom event)"
-    if mine and any(one.memory for one in mine):
-        return LossClass.WORKER_OOM, "its worker died of signal 9; no oom event of its container is known"
-    return (
-        LossClass.WORKER_OOM,
-        "its worker died of signal 9; without a limit of memory no event proves whose it was",
-    )
-
-
-def _mounts(container: Container, folder: Path) -> bool:
-    return any(Path(mount.source).is_relative_to(folder) for mount in container.mounts)
-
-
-def _near(death: Death, task: EngineTask, mine: Sequence[Container]) -> bool:
-    """Whether an `oom` event can be that task's: of its container where that is known, else of an engine at that time."""
-    if mine:
-        return death.container in {one.id for one in mine} and abs(death.at - task.at) <= _NEAR
-    return family(death.name) is Family.ENGINE and abs(death.at - task.at) <= _NEAR
-
-
-def _because(task: EngineTask) -> str:
-    return f" ({printable(task.reason, 60)})" if task.reason else ""
-
-
-def _cost(task: EngineTask) -> str:
-    return "" if task.cost is None else f", ${task.cost:,.2f} on this question"
-
-
-def _limited(rows: Iterable[Row]) -> dict[str, str]:
-    """Engine tasks of which the last call was refused for money, and what the provider said."""
-    last: dict[str, Row] = {}
-    for row in rows:
-        if row.kind in {"llm_api_error", "llm_round"}:
-            last[row.task] = row
-    return {task: words for task, row in last.items() if (words := _refused_for_money(row))}
-
-
-def _refused_for_money(row: Row) -> str:
-    status = row.number("status_code", "status", "code")
-    said = row.word("provider_message", "error", "message")
-    kind = row.word("error_kind", "kind")
-    if row.kind != "llm_api_error":
-        return ""
-    if status == _NO_MONEY or kind == "quota_exhausted" or (status == _FORBIDDEN and _LIMIT.search(said)):
-        shown = "a refusal for want of money" if status is None else f"HTTP {status:g}"
-        return f"{shown}: {printable(said, 120)}" if said else shown
-    return ""
 
 
 # --------------------------------------------------------------- one engine
