@@ -23,7 +23,19 @@ _TURN = struct.pack("@ll", 0, round(GLANCE * 1_000_000))
 def bulk(stream: Stream, patience: Patience) -> Stream:
     """The same connection, reading in bulk where the platform can; a connection that is encrypted cannot."""
     found = stream.get_extra_info("socket")
-    return BulkStream(stream, found, patience) if sys.platform == "linux" else stream
+    return BulkStream(stream, found, patience) if sys.platform == "linux" and _keeps_time(found) else stream
+
+
+def _keeps_time(found: socket.socket) -> bool:
+    """Whether the kernel keeps the time of a socket from now on; not every one that calls itself Linux does."""
+    try:
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            found.setsockopt(socket.SOL_SOCKET, option, _TURN)
+            if not any(found.getsockopt(socket.SOL_SOCKET, option, len(_TURN))):
+                return False
+    except OSError:
+        return False
+    return True
 
 
 class BulkStream(Stream):
@@ -38,8 +50,6 @@ class BulkStream(Stream):
     def __init__(self, stream: httpcore.NetworkStream, found: socket.socket, patience: Patience) -> None:
         super().__init__(stream, patience)
         found.settimeout(None)
-        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            found.setsockopt(socket.SOL_SOCKET, option, _TURN)
         self._socket = found
         self._buffer = memoryview(b"")
 
@@ -64,7 +74,7 @@ class BulkStream(Stream):
                 return self._socket.recv_into(view, 0, flags)
             except BlockingIOError:
                 left = _less(left)
-                if left <= 0.0 or self._patience.ended:
+                if left <= 0.0:
                     break
             except OSError as problem:
                 raise httpcore.ReadError(str(problem)) from problem

@@ -53,23 +53,29 @@ class Patience:
 
     def read(self, stream: httpcore.NetworkStream, most: int, timeout: float | None) -> bytes:
         """What comes next, waiting in short turns where something may end the wait: a read that times out takes nothing."""
+        if self.over:  # what comes bit by bit would never let a wait end
+            raise httpcore.ReadTimeout("the server was not through in time")
         left = self.cut(timeout)
         if not self.watched or left is None:
             return stream.read(most, left)
-        while True:
+        while not self.over:
             turn = min(left, GLANCE)
             try:
                 return stream.read(most, turn)
             except httpcore.ReadTimeout:
                 left -= turn
-                if left <= 0.0 or self.ended:
+                if left <= 0.0:
                     raise
+        raise httpcore.ReadTimeout("nobody waits for it any more")
 
     @property
     def over(self) -> bool:
-        """Whether this thread's deadline has passed."""
+        """Whether nobody waits any more for what this thread reads: its deadline passed a moment ago, or it was stopped.
+
+        The moment is for what had come before the deadline and is only read now.
+        """
         deadline: Deadline | None = getattr(self._local, "deadline", None)
-        return deadline is not None and deadline.expired
+        return self.ended or (deadline is not None and deadline.clock.monotonic() - deadline.at > GLANCE)
 
     @property
     def watched(self) -> bool:
@@ -78,7 +84,7 @@ class Patience:
 
     @property
     def ended(self) -> bool:
-        """Whether nobody waits any more for what this thread reads."""
+        """Whether this thread's waits are to end."""
         stop: threading.Event | None = getattr(self._local, "stop", None)
         return stop is not None and stop.is_set()
 

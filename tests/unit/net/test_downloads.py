@@ -11,8 +11,8 @@ import pytest
 
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.net import AnswerLost, DeadlineExceeded, HttpStatus, NotSent, Streams, downloads
-from pytest_evalharness.net.bulk import BulkStream
-from pytest_evalharness.net.sockets import Patience
+from pytest_evalharness.net.bulk import BulkStream, bulk
+from pytest_evalharness.net.sockets import Patience, Stream
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -200,6 +200,47 @@ def test_a_wait_for_bytes_ends_when_the_run_does(serve, wire, fetch):
         fetch(serve(step), stop=stop)
 
 
+ENDLESS = {
+    "head": (HEAD + b"X: ", b"x"),
+    "heads": (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+    "chunk": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n5;", b"x"),
+}
+"""How an answer begins, and what comes of it again and again."""
+
+
+def endless(begun, again, *, heard=lambda _: None, every=0.02):
+    def step(connection, _request):
+        gone = threading.Event()
+        try:
+            connection.sendall(begun)
+            until, count = time.monotonic() + 15, 0
+            while time.monotonic() < until:  # the client goes long before
+                connection.sendall(again)
+                heard(count)
+                count += 1
+                gone.wait(every)
+        except OSError:
+            pass
+
+    return step
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_so_does_the_wait_for_what_comes_bit_by_bit(serve, clock, fetch, what):
+    stop, deadline = threading.Event(), Deadline.after(clock, 10.0)
+    server = serve(endless(*ENDLESS[what], heard=lambda count: count == 5 and stop.set()))
+
+    with pytest.raises(DeadlineExceeded):
+        fetch(server, stop=stop, deadline=deadline)
+    assert stop.is_set()
+    assert not deadline.expired, "it went on to the deadline"
+
+
+def test_heads_without_end_do_not_outlast_the_deadline(serve, clock, fetch):
+    with pytest.raises(DeadlineExceeded):
+        fetch(serve(endless(*ENDLESS["heads"], every=0.0)), deadline=Deadline.after(clock, 0.2))
+
+
 def test_sixteen_at_once_and_the_next_waits_for_its_turn(serve, clock, soon, fetch):
     server = serve(sized(b"body"))
     with Streams(f"{server.url}/api", headers={}, environ={}) as streams:
@@ -239,12 +280,45 @@ def test_a_proxy_is_asked_where_one_leads_there(serve, fetch):
     assert [request.target for request in proxy.requests] == ["http://league.example/api/x"]
 
 
+class Plain(httpcore.MockStream):
+    """A stream that is nothing but its socket."""
+
+    def __init__(self, found):
+        super().__init__([])
+        self.found = found
+
+    def get_extra_info(self, info):
+        return self.found if info == "socket" else super().get_extra_info(info)
+
+
 @pytest.fixture
 def pair():
     """A stream that reads in bulk, and its other end."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        yield BulkStream(httpcore.MockStream([]), ours, Patience()), theirs
+        stream = bulk(Stream(Plain(ours), Patience()), Patience())
+        assert isinstance(stream, BulkStream)
+        yield stream, theirs
+
+
+class Refusing:
+    def setsockopt(self, *_):
+        raise OSError("no such option")
+
+
+class Forgetting:
+    def setsockopt(self, *_):
+        pass
+
+    def getsockopt(self, _level, _option, size):
+        return bytes(size)
+
+
+@pytest.mark.parametrize("made", [Refusing, Forgetting])
+def test_a_socket_that_keeps_no_time_is_read_as_on_other_platforms(made):
+    stream = Stream(Plain(made()), Patience())
+
+    assert bulk(stream, Patience()) is stream
 
 
 def test_what_nobody_takes_is_told(pair):
