@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,14 +150,13 @@ def _once(plan: RunPlan, how: Making, produce: Callable[[], dict[str, Any]]) -> 
 def _brought(plan: RunPlan, how: Making) -> tuple[Campaign, Outcome | None]:
     """The campaign, and how it ended; no outcome of one that was finished before."""
     from pytest_evalharness.clbench.campaign.key_watch import watch_over
-    from pytest_evalharness.clbench.campaign.resuming import begun, require_same
+    from pytest_evalharness.clbench.campaign.resuming import begun, require_same, with_images_of
     from pytest_evalharness.clbench.campaign.running import run_campaign
 
     ledger, campaign = how.ledger(), campaign_planned(plan, how)
     record = ledger.campaigns.find(campaign.name)
     if record is not None and record.state is CampaignState.FINISHED:
-        images = record.identity.get("images") or {}
-        require_same(replace(campaign, images=images), record.identity, ())
+        require_same(with_images_of(record, campaign), record.identity, ())
         return campaign, None
     campaign = _allowed(campaign, how)
     outcome = run_campaign(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_evalharness.cli import INCOMPLETE
@@ -57,6 +56,7 @@ def told_again(
         require_asked,
         require_same,
         still_to_run,
+        with_images_of,
     )
     from pytest_evalharness.clbench.campaign.survivors import settle
     from pytest_evalharness.ledger.states import CampaignState
@@ -77,7 +77,7 @@ def told_again(
             return _read_again(campaign, ledger, record, since, clock)
         if parsed.missing_only:
             require_asked(campaign, record, missing_only=True)
-            require_same(_with_images_of(record, campaign), record.identity, parsed.accept)
+            require_same(with_images_of(record, campaign), record.identity, parsed.accept)
             return None
         raise UsageError(
             f"campaign {printable(campaign.name)} is {record.state}, {since}: the same command with --missing-only goes on with it, "
@@ -87,11 +87,6 @@ def told_again(
         )
 
 
-def _with_images_of(record: CampaignRecord, campaign: Campaign) -> Campaign:
-    """The campaign with the images that it began with: which there are today, a preflight tells later."""
-    return replace(campaign, images=record.identity.get("images") or {})
-
-
 def _read_again(campaign: Campaign, ledger: Ledger, record: CampaignRecord, since: str, clock: Clock) -> int:
     """Print it, and return the exit code that it has today.
 
@@ -99,13 +94,13 @@ def _read_again(campaign: Campaign, ledger: Ledger, record: CampaignRecord, sinc
         CampaignChanged: it began with other arguments.
     """
     from pytest_evalharness.base.text import printable
-    from pytest_evalharness.clbench.campaign.resuming import require_same
+    from pytest_evalharness.clbench.campaign.resuming import require_same, with_images_of
     from pytest_evalharness.clbench.campaign.status_lines import lines
     from pytest_evalharness.cli.clbench_status import standing_of
 
     # Nothing is started, so it may be read in other surroundings than it ran in; what it was cannot be another.
     accept = ("environment", "revision", "image")
-    changed = require_same(_with_images_of(record, campaign), record.identity, accept)
+    changed = require_same(with_images_of(record, campaign), record.identity, accept)
     print(f"{printable(campaign.name)}: finished {since}; it is read again, and nothing was started")
     for one in changed:
         print(f"  notice:   changed since: {printable(one, 600)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def require_same(campaign: Campaign, before: Mapping[str, Any], accept: Collecti
     else:
         flags = " ".join(f"--accept {kind}" for kind in kinds)
         step = f"give the same as before, or begin another campaign: --name ANOTHER; {flags} goes on all the same, and says so for ever"
-    shown = _only({key: before.get(key) for key in refused}, {key: now.get(key) for key in refused})
+    shown = differences({key: before.get(key) for key in refused}, {key: now.get(key) for key in refused})
     raise CampaignChanged(
         f"campaign {printable(campaign.name)} began as something else: {'; '.join(shown)}",
         not_done="nothing was started, and its results are as they were",
@@ -66,8 +67,9 @@ def require_same(campaign: Campaign, before: Mapping[str, Any], accept: Collecti
     )
 
 
-def _only(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    return differences(before, now)
+def with_images_of(record: CampaignRecord, campaign: Campaign) -> Campaign:
+    """A campaign with the images that it began with: which there are today, a preflight tells later."""
+    return replace(campaign, images=record.identity.get("images") or {})
 
 
 def age(ledger: Ledger, record: CampaignRecord, clock: Clock) -> str:
