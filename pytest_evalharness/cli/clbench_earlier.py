@@ -74,7 +74,7 @@ def told_again(
         # A task's results may have been set aside, or moved away, since it ended.
         misses = parsed.missing_only and still_to_run(campaign, clock) != ()
         if record.state is CampaignState.FINISHED and not misses:
-            return _read_again(campaign, ledger, record, since, clock)
+            return _read_again(campaign, ledger, record, since, clock=clock, say=say)
         if parsed.missing_only:
             require_asked(campaign, record, missing_only=True)
             require_same(with_images_of(record, campaign), record.identity, parsed.accept)
@@ -87,7 +87,15 @@ def told_again(
         )
 
 
-def _read_again(campaign: Campaign, ledger: Ledger, record: CampaignRecord, since: str, clock: Clock) -> int:
+def _read_again(
+    campaign: Campaign,
+    ledger: Ledger,
+    record: CampaignRecord,
+    since: str,
+    *,
+    clock: Clock,
+    say: Callable[[str], None],
+) -> int:
     """Print it, and return the exit code that it has today.
 
     Raises:
@@ -96,7 +104,7 @@ def _read_again(campaign: Campaign, ledger: Ledger, record: CampaignRecord, sinc
     from pytest_evalharness.base.text import printable
     from pytest_evalharness.clbench.campaign.resuming import require_same, with_images_of
     from pytest_evalharness.clbench.campaign.status_lines import lines
-    from pytest_evalharness.cli.clbench_status import standing_of
+    from pytest_evalharness.clbench.campaign.viewing import Viewer
 
     # Nothing is started, so it may be read in other surroundings than it ran in; what it was cannot be another.
     accept = ("environment", "revision", "image")
@@ -104,7 +112,8 @@ def _read_again(campaign: Campaign, ledger: Ledger, record: CampaignRecord, sinc
     print(f"{printable(campaign.name)}: finished {since}; it is read again, and nothing was started")
     for one in changed:
         print(f"  notice:   changed since: {printable(one, 600)}")
-    standing = standing_of(campaign.run_folder, campaign.checkout.root, ledger, campaign.name, clock)
+    where = campaign.run_folder, campaign.checkout.root
+    standing = Viewer(*where, ledger, campaign.name, clock=clock, say=say).look()
     for line in lines(standing):
         print(line)
     print(f"  results:  {campaign.run_folder}")

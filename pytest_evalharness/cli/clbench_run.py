@@ -15,7 +15,6 @@ from pytest_evalharness.cli import INCOMPLETE, whole
 from pytest_evalharness.cli.clbench_earlier import USUAL, again, told_again
 from pytest_evalharness.cli.clbench_plan import add_plan, campaign_from
 from pytest_evalharness.cli.clbench_screens import Narration
-from pytest_evalharness.cli.clbench_status import standing_of
 from pytest_evalharness.cli.home import home_of
 from pytest_evalharness.errors import JournalUnavailable
 
@@ -101,6 +100,7 @@ def run_run(parsed: argparse.Namespace) -> int:
     from pytest_evalharness.clbench.campaign.plan import PlanKind
     from pytest_evalharness.clbench.campaign.running import run_campaign
     from pytest_evalharness.clbench.campaign.supervising import Rhythm
+    from pytest_evalharness.clbench.campaign.viewing import Viewer
     from pytest_evalharness.clbench.run_folder import read_run
     from pytest_evalharness.ledger.journal import Ledger
     from pytest_evalharness.ledger.ownership import Owner
@@ -133,7 +133,8 @@ def run_run(parsed: argparse.Namespace) -> int:
         )
         standing = None
         with suppress(JournalUnavailable):  # it was told while it ran: what ended is not lost for that
-            standing = standing_of(outcome.folder, campaign.checkout.root, ledger, campaign.name, clock)
+            where = outcome.folder, campaign.checkout.root
+            standing = Viewer(*where, ledger, campaign.name, clock=clock, say=_say).look()
     code = outcome.exit_code or (INCOMPLETE if standing and standing.troubled else 0)
     _print(outcome, standing, parsed)
     return code

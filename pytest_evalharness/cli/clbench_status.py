@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_evalharness.cli import INCOMPLETE, INTERRUPTED
-from pytest_evalharness.cli.clbench_named import Named, add_named, named
+from pytest_evalharness.cli.clbench_named import add_named, named
 
 if TYPE_CHECKING:
     from pytest_evalharness.base.clock import Clock
-    from pytest_evalharness.clbench.campaign.beside import Supervision
     from pytest_evalharness.clbench.campaign.standing import Standing
-    from pytest_evalharness.clbench.campaign.watch import Watched
+    from pytest_evalharness.clbench.campaign.viewing import Viewer
     from pytest_evalharness.cli.clbench_screens import Screen
-    from pytest_evalharness.ledger.journal import Ledger
 
 _BUDGET = "OUROBOROS_TOTAL_BUDGET"
 _NOT_DONE = "nothing was read"
@@ -70,13 +68,23 @@ def run_status(parsed: argparse.Namespace, *, clock: Clock | None = None) -> int
         RunUnreadable: the folder holds nothing that a campaign writes.
     """
     from pytest_evalharness.base.clock import SystemClock
+    from pytest_evalharness.clbench.campaign.viewing import Viewer
     from pytest_evalharness.cli.clbench_screens import Feed, screen_for
 
     clock = clock or SystemClock()
     with named(parsed, not_done=_NOT_DONE) as found:
         if found.ledger is None:  # one that the ledger has may be about to begin
             _require_run(found.folder)
-        viewer = _Viewer(found, parsed, clock)
+        viewer = Viewer(
+            found.folder,
+            found.checkout,
+            found.ledger,
+            found.name,
+            clock=clock,
+            say=_say,
+            budget=parsed.budget,
+            money=parsed.money,
+        )
         if not parsed.follow:
             standing = viewer.look()
             if parsed.json:
@@ -87,21 +95,7 @@ def run_status(parsed: argparse.Namespace, *, clock: Clock | None = None) -> int
         return _follow(viewer, Feed(clock) if parsed.json else screen_for(clock), parsed.interval, clock)
 
 
-def standing_of(folder: Path, checkout: Path, ledger: Ledger, name: str, clock: Clock) -> Standing:
-    """How a campaign of the ledger stands, in one look.
-
-    Args:
-        folder: its results.
-        checkout: where it ran.
-        ledger: that knows it.
-        name: in that ledger.
-        clock: tells the time.
-    """
-    told = argparse.Namespace(budget=None, money=None)
-    return _Viewer(Named(folder, checkout, ledger, name), told, clock).look()
-
-
-def _follow(viewer: _Viewer, screen: Screen, interval: float, clock: Clock) -> int:
+def _follow(viewer: Viewer, screen: Screen, interval: float, clock: Clock) -> int:
     try:
         while True:
             standing = viewer.look()
@@ -114,90 +108,6 @@ def _follow(viewer: _Viewer, screen: Screen, interval: float, clock: Clock) -> i
         screen.end()
         print("no longer followed; the campaign itself was left alone", file=sys.stderr)
         return INTERRUPTED
-
-
-class _Viewer:
-    """Looks at a campaign again and again, and remembers what an alarm has to be told from."""
-
-    def __init__(self, found: Named, parsed: argparse.Namespace, clock: Clock) -> None:
-        from pytest_evalharness.clbench.campaign.beside import LossReader, Processes
-        from pytest_evalharness.clbench.campaign.live import LiveReader, checkout_of
-
-        checkout = found.checkout or checkout_of(found.folder)
-        self._found = found
-        self._clock = clock
-        self._budget, self._money = parsed.budget, parsed.money
-        self._reader = LiveReader(checkout, found.folder, clock=clock)
-        self._processes = Processes(checkout, found.folder, clock)
-        self._losses = LossReader(checkout, found.folder, clock)
-        self._watched: Watched | None = None
-
-    def look(self) -> Standing:
-        """How it stands now."""
-        from pytest_evalharness.clbench.campaign.costs import elsewhere
-        from pytest_evalharness.clbench.campaign.last_words import last_words
-        from pytest_evalharness.clbench.campaign.snapshot import broken_off
-        from pytest_evalharness.clbench.campaign.standing import Standing
-        from pytest_evalharness.clbench.campaign.watch import Limits, watch
-        from pytest_evalharness.clbench.domains import Family, families
-
-        supervised = self._supervision()
-        snapshot = self._reader.read()
-        told = supervised or self._processes.look(snapshot)
-        if told.broken_off:
-            snapshot = broken_off(snapshot, told.state)
-        limits = Limits(budget=self._budget or told.budget)
-        self._watched = watch(snapshot, self._watched, limits, paused=told.paused)
-        embedded = Family.EMBEDDED in families(one.task for one in snapshot.tasks)
-        costs = elsewhere(snapshot.system, embedded=embedded)
-        return Standing(
-            snapshot,
-            self._watched.alarms,
-            told,
-            self._losses.read(snapshot, told),
-            money=self._money,
-            prices={task: one.rollout for task, one in costs.items()},
-            embedded=embedded,
-            last_words={
-                one.task: last_words(self._found.folder / "logs" / f"{one.task}.log", 1)
-                for one in snapshot.tasks
-                if one.status == "failed"
-            },
-        )
-
-    def _supervision(self) -> Supervision | None:
-        """What the ledger says, once nothing is left of a supervisor that died; None of a campaign that no ledger knows."""
-        from pytest_evalharness.clbench.campaign.beside import supervision
-
-        ledger, name = self._found.ledger, self._found.name
-        told = supervision(ledger, name) if ledger else None
-        if ledger and told and told.orphaned and self._end_survivors():
-            told = supervision(ledger, name)
-        return told
-
-    def _end_survivors(self) -> bool:
-        """Nobody watches what a dead supervisor has left: whoever finds it ends it. False if that cannot be done here."""
-        from pytest_evalharness.clbench.campaign.survivors import settle
-        from pytest_evalharness.errors import JournalUnavailable, SurvivorsRemain
-
-        assert self._found.ledger is not None
-        try:
-            settle(
-                self._found.ledger,
-                self._found.name,
-                clock=self._clock,
-                say=lambda text: print(text, file=sys.stderr),
-            )
-        except (JournalUnavailable, SurvivorsRemain) as problem:
-            print(problem, file=sys.stderr)
-            return False
-        return True
-
-    def over(self, standing: Standing) -> bool:
-        """Whether nothing more will come of it."""
-        if self._found.ledger is None:
-            return not standing.snapshot.running
-        return standing.supervision.over
 
 
 def _require_run(folder: Path) -> None:
@@ -241,3 +151,7 @@ def _number(raw: str, low: float, high: float, what: str) -> float:
     if not low <= value <= high:
         raise argparse.ArgumentTypeError(f"must be {what}, got {raw!r}")
     return value
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
