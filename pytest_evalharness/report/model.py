@@ -71,11 +71,16 @@ class CaseReport:
     clbench: tuple[Mapping[str, Any], ...] = ()
 
     @property
+    def at_fault(self) -> bool:
+        """Whether the case itself cannot be believed, whatever it measured: it looked at nothing, say."""
+        believed = all(result["judgement"]["verdict"] != "untrustworthy" for result in self.results)
+        return self.outcome == "untrustworthy" and bool(self.message) and believed
+
+    @property
     def headlines(self) -> list[str]:
         """The decision and the numbers, a line for each comparison; the message's first line without any."""
-        believed = all(result["judgement"]["verdict"] != "untrustworthy" for result in self.results)
-        if self.outcome == "untrustworthy" and self.message and believed:
-            return [self.message.partition("\n")[0]]  # the case itself is at fault, whatever was measured
+        if self.at_fault:
+            return [self.message.partition("\n")[0]]
         told = [str(result["headline"]) for result in (*self.results, *self.engines, *self.clbench)]
         return told or [self.message.partition("\n")[0]]
 

@@ -103,7 +103,8 @@ def _case(
         ),
         comparisons=tuple(comparisons),
         success=success.of_case(case) if not case.results else (),
-        **_judged(case),
+        at_fault=case.at_fault,
+        **({"judged": case.outcome} if case.at_fault else _judged(case)),
     )
 
 

@@ -111,6 +111,7 @@ class CaseView:
         success: the runbook's success check where no comparison was made.
         judged: what was judged where no comparison was made, in a word or two.
         number: its difference; empty where there is none.
+        at_fault: whether the case itself cannot be believed, whatever its comparisons found.
     """
 
     anchor: str
@@ -122,6 +123,7 @@ class CaseView:
     success: tuple[success.SuccessCheck, ...]
     judged: str = "nothing judged"
     number: str = ""
+    at_fault: bool = False
 
 
 @dataclass(frozen=True)

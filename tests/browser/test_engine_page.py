@@ -9,6 +9,12 @@ from tests.unit.engines.test_benchmark_page import WORDS, report, row
 pytestmark = pytest.mark.browser
 SIDEWAYS = "const page = document.documentElement; return page.scrollWidth - page.clientWidth;"
 
+CUT_OFF = (
+    "const right = (one) => one.getBoundingClientRect().right;"
+    "return Math.max(...[...document.querySelectorAll('.board .cell-of')].map(right)) - right(document.querySelector('.board'));"
+)
+"""By how much the numbers of the leaderboard stand beyond its edge, where nothing can be scrolled to."""
+
 
 @pytest.fixture
 def opened(browser, tmp_path):
@@ -41,6 +47,7 @@ def test_it_loads_without_a_complaint_and_a_row_opens_by_keys(opened, browser):
 
 def test_whiskers_of_all_rows_stand_under_one_axis(opened, browser):
     opened(row(), row("other"))
+    browser.size(1320)  # a narrower page has no axis
     boxes = (
         "return [...document.querySelectorAll('.board > * .line .drawing svg, .board > .line .drawing svg')]"
     )
@@ -52,10 +59,11 @@ def test_whiskers_of_all_rows_stand_under_one_axis(opened, browser):
     assert len(set(edges)) == 1
 
 
-@pytest.mark.parametrize("width", [360, 700, 1320])
+@pytest.mark.parametrize("width", [360, 700, 1000, 1100, 1184, 1320])
 def test_it_fits_every_screen(opened, browser, width):
     long = "x" * 200
     opened(row(), row(long, state=f"0:5:{long}", move=long))
     browser.open_all()
     browser.size(width)
     assert browser.run(SIDEWAYS) <= 0
+    assert browser.run(CUT_OFF) <= 0

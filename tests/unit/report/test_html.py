@@ -147,3 +147,17 @@ def test_twenty_comparisons_of_a_hundred_episodes_stay_below_a_megabyte(report, 
     crowded = {i: {"wrong": {str(p): f"somebody-{p}:v1" for p in range(8)}} for i in range(1, 101, 3)}
     cases = [case(compared((80, 50), games=100, episodes=episodes(100, crowded))) for _ in range(20)]
     assert len(render(report(*cases)).encode()) < 1_000_000
+
+
+def test_the_overview_shows_no_effect_of_a_case_that_is_itself_at_fault(report, case, compared):
+    """It looked at nothing, and the comparison beside it is a good one: that is no green line."""
+    blind = case(
+        compared(), nodeid="t.py::test_blind", outcome="untrustworthy", message="nothing was judged: …"
+    )
+    text = render(report(blind, case(compared(), nodeid="t.py::test_good"), exit_code=11))
+    overview = text.partition('<ol class="overview">')[2].partition("</ol>")[0]
+    first, second = re.findall(r"<li class=\"(.*?)\">(.*?)</li>", overview, re.DOTALL)
+    assert (first[0], second[0]) == ("o-untrustworthy", "v-better")
+    assert "</span> untrustworthy</span>" in first[1]
+    assert " pp" not in first[1]
+    assert " pp" in second[1]
