@@ -352,8 +352,8 @@ class Download:
             offer, folder, path, lambda: self._source.renewed(episode, offer.artifact)
         )
         if found is not None and found.state is State.OK and offer.artifact.category is Category.REPLAY:
-            limits = self._wanted.limits
-            return [found, decoded(found, folder, self._wanted.replay.decoded, limits.unpacked_bytes)]
+            most, name = self._wanted.limits.unpacked_bytes, self._wanted.replay.decoded
+            return [found, decoded(found, folder, name, most, self._stop.is_set)]
         return [] if found is None else [found]
 
     def _kept(self, offer: Offer, entry: Entry) -> list[Outcome]:

@@ -16,11 +16,20 @@ from pytest_evalharness.base.clock import Clock, iso
 from pytest_evalharness.base.files import readable_json, write_atomic
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.episodes.artifacts import Artifact, Category, Outcome, State
-from pytest_evalharness.episodes.layout import EPISODE, INDEX, LOCK, folder_name, open_new, size_on_disk
+from pytest_evalharness.episodes.layout import (
+    EPISODE,
+    INDEX,
+    LOCK,
+    folder_name,
+    open_new,
+    read_within,
+    size_on_disk,
+)
 from pytest_evalharness.errors import UsageError
 
 FORMAT = 1
 _LARGEST = 512 * 1024 * 1024
+_LARGEST_ROW = 64 * 1024 * 1024
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _PAUSE = 0.2
 
@@ -173,7 +182,7 @@ def _id_in(folder: Path) -> str:
     try:
         if folder.is_symlink():
             return ""
-        return str(json.loads((folder / EPISODE).read_bytes())["id"])
+        return str(json.loads(read_within(folder / EPISODE, _LARGEST_ROW))["id"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
 
@@ -201,9 +210,7 @@ def read_index(root: Path) -> Index:
 
 
 def _read(root: Path, path: Path) -> Index:
-    if path.stat().st_size > _LARGEST:
-        raise ValueError("it is too large")
-    told = json.loads(path.read_bytes())
+    told = json.loads(read_within(path, _LARGEST))
     if told["format"] != FORMAT:
         raise ValueError(f"its format is {printable(told['format'], 40)}, and {FORMAT} is known")
     entries = [Entry.from_json(one) for one in told["episodes"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import stat
@@ -19,6 +20,7 @@ INDEX = "index.json"
 WATCH_STATE = "watch_state.json"
 EPISODE = "episode.json"
 LOCK = ".lock"
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _UNDATED = "00000000T000000"
 _SHORT_REQUEST = 16
 _SHORT_UUID = 8
@@ -130,8 +132,33 @@ def size_on_disk(root: Path, relative: str) -> int | None:
 def open_new(path: Path, *, keep: bool = False) -> int:
     """A file descriptor to write to, never through a link; `keep` opens what is there to go on at its end.
 
+    Without it, what is there is taken away and not emptied: it may be a pipe, or a file of two names.
+
     Raises:
         OSError: it cannot be opened, or is a link.
     """
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    return os.open(path, flags | (os.O_APPEND if keep else os.O_TRUNC), 0o644)
+    flags = os.O_RDWR | os.O_CREAT | _NO_LINK
+    if not keep:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+    return os.open(path, flags | (os.O_APPEND if keep else os.O_EXCL), 0o644)
+
+
+def read_within(path: Path, most: int) -> bytes:
+    """What a file holds; nobody waits for a pipe, or reads where a link leads.
+
+    Raises:
+        OSError: it is not there, a link, or no file.
+        ValueError: it has more than `most` bytes.
+    """
+    handle = os.open(path, os.O_RDONLY | _NO_LINK | getattr(os, "O_NONBLOCK", 0))
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is no file")
+        if found.st_size > most:
+            raise ValueError("it is too large")
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(found.st_size)
+    finally:
+        os.close(handle)

@@ -45,7 +45,10 @@ class Part:
             OSError: nothing can be written there, or something that is no file stands in its place.
         """
         with contextlib.suppress(FileNotFoundError):
-            if not stat.S_ISREG(self._path.lstat().st_mode):
+            found = self._path.lstat()
+            if (
+                not stat.S_ISREG(found.st_mode) or found.st_nlink > 1
+            ):  # a copy of the folder may be made of such names
                 self._path.unlink()
         self.etag = self._noted()
         self._kept = bool(self.etag)

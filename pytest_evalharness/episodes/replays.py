@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,18 @@ _HEAD = 2 * MIB
 _LONGEST_WORD = 200
 
 
-def decoded(served: Outcome, folder: Path, name: str, most: int) -> Outcome:
-    """A replay that was served, unpacked beside it under another name. It is written as a whole or not at all."""
+def decoded(
+    served: Outcome, folder: Path, name: str, most: int, stopped: Callable[[], bool] = lambda: False
+) -> Outcome:
+    """A replay that was served, unpacked beside it under another name. It is written as a whole or not at all.
+
+    Args:
+        served: the replay.
+        folder: the episode's.
+        name: the other name.
+        most: bytes that may come out.
+        stopped: whether nobody waits for it any more.
+    """
     source, place = folder / served.path, folder / name
     told = replace(served, path=name, state=State.FAILED, size=None, sha256=None, fetched=0)
     part = place.with_name(f".{place.name}.part")
@@ -41,15 +52,21 @@ def decoded(served: Outcome, folder: Path, name: str, most: int) -> Outcome:
                     view = view[os.write(handle, view) :]
                 digest.update(chunk)
                 size += len(chunk)
+                if stopped():
+                    return replace(
+                        told, state=State.PENDING, reason="it was interrupted; the next run goes on"
+                    )
             os.fsync(handle)
         finally:
             os.close(handle)
         os.replace(part, place)  # noqa: PTH105 - as base.files does it
     except ArtifactUnreadable as problem:
-        part.unlink(missing_ok=True)
         return replace(told, reason=problem.what)
     except OSError as problem:
         return replace(told, reason=f"it cannot be written: {printable(problem.strerror or problem)}")
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
     return replace(told, state=State.OK, reason="", size=size, sha256=digest.hexdigest())
 
 

@@ -221,7 +221,8 @@ class _Fetching:
             step = 1 if problem is not None else 2
             grown = problem is not None and self._part.etag and self._part.size > before + _NOTABLE
             failures = 0 if grown else failures + step
-            self._renewable = self._renewable or bool(grown)  # a large file may outlive several addresses
+            # A large file may outlive several addresses, and one may expire in the pause before another try.
+            self._renewable = self._renewable or (problem is not None and not _is_stale(problem))
             if not self._transfer.wait(problem, failures, deadline):
                 return self._interrupted() if self._transfer.stopped else self._failed(reason)
 
@@ -255,9 +256,8 @@ class _Fetching:
         return replace(told, fetched=self._fetched, route=self._offer.route or told.route)
 
     def _renews(self, problem: NetError | None) -> bool:
-        """Whether there is a new address to try, which is asked for once until one has brought something."""
-        stale = problem is None or (isinstance(problem, HttpStatus) and problem.status in _STALE)
-        if not stale or not self._offer.stored or not self._renewable:
+        """Whether there is a new address to try, which is asked for once, and once more after a broken connection."""
+        if not (problem is None or _is_stale(problem)) or not self._offer.stored or not self._renewable:
             return False
         self._renewable = False
         fresh = self._renew()
@@ -303,6 +303,11 @@ class _Fetching:
             reason="it was interrupted; the next run goes on",
             fetched=self._fetched,
         )
+
+
+def _is_stale(problem: NetError) -> bool:
+    """Whether a storage says that an address, or the version it names, does not count any more."""
+    return isinstance(problem, HttpStatus) and problem.status in _STALE
 
 
 def _plain(answer: Streamed, *, stored: bool) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from pytest_evalharness.base.files import readable_json, write_atomic
 from pytest_evalharness.episodes.artifacts import State
 from pytest_evalharness.episodes.download import Download, Watching
 from pytest_evalharness.episodes.index import Entry
-from pytest_evalharness.episodes.layout import WATCH_STATE
+from pytest_evalharness.episodes.layout import WATCH_STATE, read_within
 from pytest_evalharness.episodes.references import Reference, reference
 from pytest_evalharness.errors import ServerUnreachable
 from pytest_evalharness.observatory.episodes import EpisodeCalls
@@ -34,9 +34,7 @@ class Attempts:
 
     def _read(self) -> dict[str, int]:
         try:
-            if self._path.stat().st_size > _LARGEST_STATE:
-                return {}
-            told = json.loads(self._path.read_bytes())
+            told = json.loads(read_within(self._path, _LARGEST_STATE))
         except (OSError, ValueError, RecursionError):
             return {}  # it only bounds retries: without it, an episode is tried again
         return (

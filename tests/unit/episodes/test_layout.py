@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import struct
 import zlib
 
@@ -15,6 +16,7 @@ from pytest_evalharness.episodes.index import Index, read_index
 from pytest_evalharness.episodes.layout import ReplayNames, file_of, folder_name, real_folder, size_on_disk
 from pytest_evalharness.episodes.replays import read_replay_header
 from pytest_evalharness.episodes.routes import seat_of
+from pytest_evalharness.episodes.watch import Attempts
 from pytest_evalharness.errors import ArtifactUnreadable, UsageError
 
 REQUEST = "ereq_0c99b84f-e37f-52cc-8640-1f996fcb32f3"
@@ -237,3 +239,48 @@ def test_an_index_that_is_none_is_refused(tmp_path, content):
 
     with pytest.raises(UsageError, match="cannot be read"):
         read_index(tmp_path)
+
+
+@pytest.fixture(params=["pipe", "link", "folder", "huge"])
+def planted(request, tmp_path):
+    """Put something where a file should be that must not be waited for, followed, or read whole."""
+
+    def put(place, content):
+        place.parent.mkdir(exist_ok=True)
+        place.unlink(missing_ok=True)
+        if request.param == "pipe":
+            os.mkfifo(place)
+        elif request.param == "folder":
+            place.mkdir()
+        elif request.param == "link":
+            (tmp_path / "elsewhere").write_text(content)
+            place.symlink_to(tmp_path / "elsewhere")
+        else:
+            place.write_text(content)
+            os.truncate(place, 1 << 40)
+
+    return put
+
+
+def test_what_is_planted_in_place_of_an_index_is_refused(tmp_path, planted):
+    root = tmp_path / "eps"
+    written(root)
+    planted(root / "index.json", (root / "index.json").read_text())
+
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_index(root)
+
+
+def test_what_is_planted_in_place_of_an_episode_makes_its_folder_nobodys(tmp_path, planted):
+    root = tmp_path / "eps"
+    taken = folder_name(REQUEST, 0.0, {})
+    root.mkdir()
+    planted(root / taken / "episode.json", json.dumps({"id": REQUEST}))
+
+    assert Index(root).entry(REQUEST, 0.0).folder != taken
+
+
+def test_what_is_planted_in_place_of_a_watch_counts_nothing(tmp_path, planted):
+    planted(tmp_path / "watch_state.json", json.dumps({REQUEST: 3}))
+
+    assert not Attempts(tmp_path, 3).exhausted(REQUEST)

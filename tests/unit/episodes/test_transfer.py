@@ -1,25 +1,30 @@
 """One artifact over a wire that breaks: taken up where it broke, never put together of two versions, whole or not there."""
 
+import errno
 import gzip
 import hashlib
 import importlib.util
 import json
+import os
 import random
 import sys
 import threading
+import zlib
 from pathlib import Path
 
 import pytest
 
-from pytest_evalharness.episodes.artifacts import Artifact, Category, Offer, State
+from pytest_evalharness.episodes.artifacts import Artifact, Category, Offer, Outcome, State
 from pytest_evalharness.episodes.limits import DownloadLimits
 from pytest_evalharness.episodes.parts import Part
+from pytest_evalharness.episodes.replays import decoded
 from pytest_evalharness.episodes.transfer import Transfer
 from pytest_evalharness.errors import CredentialsRejected
 from pytest_evalharness.net import Streams
 
 LOG = Artifact(Category.PLAYER_LOG, 3)
 CONTENT = bytes(range(256)) * 40
+SERVED = Outcome("replay.raw", Artifact(Category.REPLAY), State.OK)
 
 
 @pytest.fixture(scope="module")
@@ -221,6 +226,23 @@ def test_a_file_may_outlive_several_addresses(fetch, wire, tmp_path):
     assert len(asked) == 3
 
 
+def test_an_address_may_expire_in_the_pause_after_a_broken_connection(fetch, wire):
+    asked, used = [], []
+
+    def renew():
+        asked.append(1)
+        return Offer(LOG, address=f"{fetch.server.url}/{len(asked)}", etag='"v1"', size=3)
+
+    def script(request):
+        used.append(request.path)
+        if request.path == "/x" or used.count(request.path) > 1:
+            return wire.reply(b"", 403)
+        return wire.hang_up_after(b"") if request.path == "/1" else wire.reply(b"new")
+
+    assert fetch(script=script, etag='"v1"', renew=renew).state is State.OK
+    assert used == ["/x", "/1", "/1", "/2"]
+
+
 def test_what_is_no_json_object_is_no_result(fetch, wire, tmp_path):
     for body in (b"[1]", b"{", b"<html>", json.dumps({"scores": [float("nan")]}).encode()):
         found = fetch(wire.reply(body), artifact=Artifact(Category.RESULTS))
@@ -256,14 +278,74 @@ def test_a_body_without_a_length_ends_at_the_limit(fetch):
     assert "limit of 5000" in found.reason
 
 
-@pytest.mark.parametrize("kind", ["link", "folder"])
-def test_what_stands_where_a_part_should_be(fetch, wire, tmp_path, kind):
+def put(kind, place, elsewhere):
+    """Something that is no file of this name's own, where one is going to be written."""
+    elsewhere.write_text("mine")
+    if kind == "link":
+        place.symlink_to(elsewhere)
+    elif kind == "second name":
+        place.hardlink_to(elsewhere)
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.mkdir()
+
+
+@pytest.mark.parametrize("noted", [False, True])
+@pytest.mark.parametrize("kind", ["link", "second name", "pipe", "folder"])
+def test_what_stands_where_a_part_should_be(fetch, wire, tmp_path, kind, noted):
     (tmp_path / "logs").mkdir()
     place, elsewhere = tmp_path / "logs" / ".l.log.part", tmp_path / "elsewhere"
-    elsewhere.write_text("mine")
-    place.symlink_to(elsewhere) if kind == "link" else place.mkdir()
+    put(kind, place, elsewhere)
+    if noted:
+        place.with_name(".l.log.part.json").write_text('{"etag": "\\"v1\\""}')
 
-    found = fetch(wire.reply(b"theirs"))
+    found = fetch(wire.reply(b"theirs", headers=[("ETag", '"v1"')]))
 
     assert elsewhere.read_text() == "mine"
-    assert found.state is (State.OK if kind == "link" else State.FAILED)
+    assert found.state is (State.FAILED if kind == "folder" else State.OK)
+
+
+@pytest.mark.parametrize("kind", ["link", "second name", "pipe", "folder"])
+def test_what_stands_where_a_replay_is_unpacked(tmp_path, kind):
+    replay, elsewhere = bytes(300_000), tmp_path / "elsewhere"
+    (tmp_path / "replay.raw").write_bytes(zlib.compress(replay))
+    put(kind, tmp_path / ".replay.bin.part", elsewhere)
+
+    found = decoded(SERVED, tmp_path, "replay.bin", 1_000_000)
+
+    assert elsewhere.read_text() == "mine"
+    assert found.state is (State.FAILED if kind == "folder" else State.OK)
+    assert kind == "folder" or (tmp_path / "replay.bin").read_bytes() == replay
+
+
+def test_unpacking_ends_when_the_run_does(tmp_path):
+    (tmp_path / "replay.raw").write_bytes(zlib.compress(bytes(3_000_000)))
+    looks = []
+
+    found = decoded(SERVED, tmp_path, "replay.bin", 10_000_000, lambda: len(looks) > 2 or looks.append(1))
+
+    assert found.state is State.PENDING
+    assert len(looks) == 3
+    assert [one.name for one in tmp_path.iterdir()] == ["replay.raw"]
+
+
+@pytest.mark.parametrize("content", [b"x\x9cno zlib at all", zlib.compress(bytes(3_000_000))[:-9]])
+def test_nothing_is_left_of_a_replay_that_cannot_be_unpacked(tmp_path, content):
+    (tmp_path / "replay.raw").write_bytes(content)
+
+    assert decoded(SERVED, tmp_path, "replay.bin", 10_000_000).state is State.FAILED
+    assert [one.name for one in tmp_path.iterdir()] == ["replay.raw"]
+
+
+def test_nothing_is_left_of_a_replay_that_finds_no_room(tmp_path, monkeypatch):
+    (tmp_path / "replay.raw").write_bytes(zlib.compress(bytes(3_000_000)))
+
+    def full(_handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    found = decoded(SERVED, tmp_path, "replay.bin", 10_000_000)
+
+    assert (found.state, found.reason) == (State.FAILED, "it cannot be written: No space left on device")
+    assert [one.name for one in tmp_path.iterdir()] == ["replay.raw"]
