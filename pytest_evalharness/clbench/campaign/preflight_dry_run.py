@@ -54,7 +54,9 @@ def parameter_check(campaign: Campaign, answers: Mapping[str, Answer]) -> Check:
     told = next((found for one in answers.values() if one.ok and (found := resolved(one.said))), None)
     problems = [*_lost(campaign, known, told), *_contradictions(campaign)]
     if not problems and told is None:
-        return Check("parameters", State.UNKNOWN, "no dry run told what would be applied", needed, _RUNNABLE)
+        return Check(
+            "parameters", State.UNKNOWN, "no dry run told what would be applied", needed, _to_run(campaign)
+        )
     return judged(
         "parameters",
         needed,
@@ -93,8 +95,13 @@ def run_check(campaign: Campaign, answers: Mapping[str, Answer]) -> Check:
         f"{counted(campaign.rollouts, 'rollout')} of every task in a pool of {campaign.per_task_parallelism}, with all of its instances",
         problems,
         f"{len(answers)} tasks resolve to what is planned",
-        _RUNNABLE,
+        _to_run(campaign),
     )
+
+
+def _to_run(campaign: Campaign) -> str:
+    """What lets a dry run tell something: no environment helps where the system itself is not there."""
+    return _RUNNABLE if campaign.system in campaign.checkout.systems() else "name a system that there is"
 
 
 def _differs(campaign: Campaign, task: str, answer: Answer) -> list[str]:

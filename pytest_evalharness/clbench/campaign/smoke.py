@@ -17,10 +17,11 @@ from pathlib import Path
 
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
-from pytest_evalharness.base.text import redact
+from pytest_evalharness.base.text import printable, redact
 from pytest_evalharness.clbench.campaign.command_lines import SMOKE_QUESTIONS
 from pytest_evalharness.clbench.campaign.guardian import Guardian
 from pytest_evalharness.clbench.campaign.interrupts import Interrupts
+from pytest_evalharness.clbench.campaign.parameters import suggestion
 from pytest_evalharness.clbench.campaign.plan import Campaign
 from pytest_evalharness.clbench.campaign.preflight_machine import ENGINE_IMAGE
 from pytest_evalharness.clbench.campaign.process_table import TOKEN
@@ -133,6 +134,7 @@ def run_smoke(
         SmokeRefused: it cannot begin.
         KeyboardInterrupt: it was asked to end, and has.
     """
+    _refuse_unknown_system(campaign)
     stamp = datetime.fromtimestamp(clock.now(), UTC).strftime("%Y-%m-%dT%H-%M-%S.%fZ")
     runs_root = campaign.environment.get(_RUNS_ROOT) or os.environ.get(_RUNS_ROOT)
     ticks = clock.monotonic()
@@ -147,6 +149,19 @@ def run_smoke(
             return run.told(ended, schedule.words, clock.monotonic() - ticks)
         finally:
             tidy(folder.engines)
+
+
+def _refuse_unknown_system(campaign: Campaign) -> None:
+    """The benchmark itself says of a misspelt system that no question was answered, which looks like a broken chain."""
+    there = campaign.checkout.systems()
+    if campaign.system not in there:
+        raise SmokeRefused(
+            f"there is no system {printable(campaign.system)} in the checkout",
+            not_done="nothing was started and nothing was paid",
+            next_step=f"name another one: {printable(suggestion(campaign.system, there))}"
+            if there
+            else "name a checkout that has systems below src/systems",
+        )
 
 
 @dataclass(frozen=True)

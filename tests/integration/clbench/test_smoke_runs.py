@@ -66,6 +66,16 @@ def test_the_adapter_shows_its_stages(smoke, miniature, capsys):
     assert schedules(miniature) == ["default.json"]
 
 
+def test_a_system_that_is_not_there_is_refused_before_anything_is_started(smoke, miniature, tmp_path, capsys):
+    assert main(smoke("--system", "notebok")) == 11
+    told = capsys.readouterr().err
+    assert "there is no system notebok in the checkout" in told
+    assert "not done: nothing was started and nothing was paid" in told
+    assert "next:     name another one: did you mean notebook?" in told
+    assert not (tmp_path / "home" / "clbench" / "smokes").exists()
+    assert schedules(miniature) == ["default.json"]
+
+
 def test_the_recipe_asks_for_containers_that_the_miniature_does_not_have(smoke, capsys):
     assert main(smoke("--system", "ouroboros")) == 0
     told = capsys.readouterr().out
@@ -98,12 +108,13 @@ def test_a_broken_link_is_told(smoke, capsys, fault, stage, what, monkeypatch): 
     assert (told[stage]["seen"], what in told[stage]["what"]) == ("not seen", True), told
 
 
-def test_a_system_that_is_none_is_told_with_the_log(smoke, miniature, capsys):
-    assert main(smoke("--system", "nobody")) == 1
+def test_a_benchmark_that_breaks_is_told_with_the_log(smoke, miniature, monkeypatch, capsys):
+    monkeypatch.setenv("CLBENCH_MINIATURE_FAULTS", f"crash={TASK}")
+    assert main(smoke("--system", "plain")) == 1
     told = capsys.readouterr().out
     assert "the chain does not work, 0 of 3 typed answers" in told
     assert "the benchmark ended with 1, and said last: " in told
-    assert "nobody" in told.split("said last: ")[1].splitlines()[0]
+    assert "the system went away" in told.split("said last: ")[1].splitlines()[0]
     assert schedules(miniature) == ["default.json"]
 
 

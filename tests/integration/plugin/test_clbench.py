@@ -520,9 +520,15 @@ def test_a_smoke_runs_once_for_its_cases_and_says_what_it_does_not_prove(folder)
         assert "gates nothing but the chain" in text
 
 
-def test_a_smoke_of_a_system_that_is_not_there_is_no_pass(folder):
+def test_a_smoke_of_a_system_that_is_not_there_or_breaks_is_no_pass(folder, monkeypatch):
     folder.cases(SMOKE.partition('@pytest.mark.clbench(plan="smoke")\ndef test_nothing')[0])
     result = folder.run("--eval-clbench-checkout=embedded", "--eval-clbench-system=nobody")
+    assert result.ret == 11
+    result.stdout.fnmatch_lines(
+        ["*there is no system nobody in the checkout", "*not done: nothing was started and nothing was paid"]
+    )
+    monkeypatch.setenv("CLBENCH_MINIATURE_FAULTS", "crash=mini_ledger_lookup")
+    result = folder.run("--eval-clbench-checkout=embedded", "--eval-clbench-system=plain")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*0 of 3 answers typed, not seen: typed answer*"])
     result = folder.run("--eval-clbench-checkout=nowhere", "--eval-clbench-system=nobody")

@@ -295,6 +295,7 @@ def test_a_system_that_is_not_there_is_refused_with_a_suggestion(planned, tmp_pa
         "did you mean ouroboros?",
     )
     assert "Unknown system 'ouroborus'" in checks["dry run"].seen
+    assert {checks[name].mend for name in ("dry run", "parameters")} == {"name a system that there is"}
     assert found.answer is Answered.NO_GO
 
 
