@@ -125,7 +125,15 @@ def _supervised(parsed: argparse.Namespace, clock: Clock) -> Iterator[Ledger | N
             raise UsageError(
                 f"campaign {printable(parsed.name)} does not run: it is {record.state}",
                 not_done="nothing was done",
-                next_step=f"evalharness clbench status {shlex.quote(parsed.name)}",
+                next_step=shlex.join(
+                    [
+                        "evalharness",
+                        "clbench",
+                        "status",
+                        parsed.name,
+                        *(["--home", str(parsed.home)] if parsed.home else []),
+                    ]
+                ),
             )
 
 

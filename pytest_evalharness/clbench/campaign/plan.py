@@ -266,6 +266,12 @@ def _tasks(checkout: Checkout, kind: PlanKind, asked: Sequence[str]) -> tuple[st
             next_step="restore src/tasks of the checkout",
         )
     if kind is PlanKind.SMOKE:
+        if len(set(asked)) > 1:
+            raise UsageError(
+                f"a smoke plays one task, and {len(set(asked))} were named: {', '.join(dict.fromkeys(asked))}",
+                not_done="nothing was started",
+                next_step="one smoke for each of them, or a campaign of the plan seed",
+            )
         return tuple(asked[:1]) or tuple(task for task in _SMOKE_TASKS if task in mine)[:1] or mine[:1]
     return tuple(task for task in mine if task in asked) if asked else mine
 

@@ -85,7 +85,9 @@ def test_a_campaign_whose_supervisor_is_dead_is_said_to_be_lost_and_not_to_run(h
     with supervised(home):
         pass
     assert main(["clbench", "pause", "mine", TASK, "--home", str(home)]) == 4
-    assert "campaign mine does not run: it is lost" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "campaign mine does not run: it is lost" in told
+    assert f"evalharness clbench status mine --home {home}" in told
 
 
 def test_an_end_of_what_nobody_supervises_is_no_error(home, capsys):

@@ -164,6 +164,14 @@ def test_a_smoke_is_three_questions_of_the_database_without_a_baseline(root, tmp
     assert replace(mine, environment={}).has_baseline
 
 
+def test_a_smoke_of_several_tasks_is_refused(root, tmp_path):
+    two = ["sales_prediction", "database_exploration"]
+    with pytest.raises(UsageError, match="2 were named: sales_prediction, database_exploration"):
+        campaign_of(opened(root, tmp_path), "icl", PlanKind.SMOKE, "x", tasks=two, inherited={})
+    one = campaign_of(opened(root, tmp_path), "icl", PlanKind.SMOKE, "x", tasks=two[:1] * 2, inherited={})
+    assert one.tasks == ("sales_prediction",)
+
+
 def test_tasks_that_a_fork_adds_are_left_out_and_a_typo_among_tasks_is_refused(tmp_path):
     checkout = opened(lay_down(tmp_path / "fork", (*OFFICIAL, "another_task")), tmp_path)
     mine = campaign_of(checkout, "ouroboros", PlanKind.SEED, "x", inherited={})
