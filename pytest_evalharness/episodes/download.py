@@ -187,9 +187,17 @@ class Download:
             and entry.status == episode.status.value
             and entry.asked >= set(self._wanted.categories)
             and bool(entry.files)
+            and self._named_as_wanted(entry)
             and not entry.lost(self.index.root)
             and size_on_disk(self.index.root, f"{entry.folder}/{EPISODE}") is not None
         )
+
+    def _named_as_wanted(self, entry: Entry) -> bool:
+        """Whether the replay, if there is one that is wanted, is there under the name that is wanted."""
+        replay = Artifact(Category.REPLAY)
+        there = any(one.state is State.OK for one in entry.of(replay))
+        wanted = Category.REPLAY in self._wanted.categories
+        return not (there and wanted) or file_of(replay, self._wanted.replay) in entry.files
 
     def _all(
         self, pool: ThreadPoolExecutor, episodes: Sequence[tuple[Reference, Entry]], late: Deadline
@@ -257,8 +265,15 @@ class Download:
                 for category in self._wanted.categories
                 if not category.per_seat and Artifact(category) not in known
             ]
+        # What did not come under another name than today's says nothing any more.
+        asked = {one.artifact for one in outcomes}
+        still = {
+            path: one
+            for path, one in entry.files.items()
+            if one.state is State.OK or one.artifact not in asked
+        }
         # A new dictionary: the index may be written by another thread at this moment.
-        entry.files = {**entry.files, **{one.path: one for one in outcomes}}
+        entry.files = {**still, **{one.path: one for one in outcomes}}
         entry.asked = entry.asked | set(self._wanted.categories)
         return entry
 

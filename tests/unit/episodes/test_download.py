@@ -11,6 +11,7 @@ from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.episodes.artifacts import Artifact, Category, Offer, State
 from pytest_evalharness.episodes.download import Download, Wanted
 from pytest_evalharness.episodes.index import Index, read_index
+from pytest_evalharness.episodes.layout import ReplayNames
 from pytest_evalharness.episodes.limits import DownloadLimits
 from pytest_evalharness.episodes.references import reference
 from pytest_evalharness.episodes.routes import Source
@@ -265,6 +266,45 @@ def test_what_is_absent_may_come_or_never_will(download, there, sealed, never, s
     (entry,) = found.run([episode], late_seconds=0, never=lambda _: never)
 
     assert (entry.files["results.json"].state, entry.files["logs/game.log"].state) == states
+
+
+class Replays(Source):
+    """Has a replay at hand, or nothing but its refusal."""
+
+    def __init__(self, content):
+        self.content = content
+
+    def _offers(self, episode, wanted):
+        return [Offer(Artifact(Category.REPLAY), content=self.content)]
+
+
+SEED_NAMES = ReplayNames(seed_names=True)
+
+
+def test_other_names_of_replays_are_made_in_a_folder_that_is_complete(download, tmp_path):
+    download(Replays(b"raw")).run([row("a")], late_seconds=0)
+
+    (entry,) = download(Replays(b"raw"), replay=SEED_NAMES).run([row("a")], late_seconds=0)
+    again = download(Replays(b"raw"), replay=SEED_NAMES)
+    again.run([row("a")], late_seconds=0)
+
+    assert sorted(entry.files) == ["replay.bin", "replay.json", "replay.json.z", "replay.raw"]
+    assert all((tmp_path / entry.folder / path).read_bytes() == b"raw" for path in entry.files)
+    assert again.told.skipped == 1
+
+
+def test_a_replay_that_failed_under_another_name_is_forgotten_once_it_is_there(download):
+    (entry,) = download(Replays(b"x\x9cno zlib")).run([row("a")], late_seconds=0)
+    assert entry.files["replay.bin"].state is State.FAILED
+    assert not entry.settled
+
+    (entry,) = download(Replays(b"raw"), replay=SEED_NAMES, force=True).run([row("a")], late_seconds=0)
+    assert entry.settled
+
+    (entry,) = download(Replays(b"x\x9cno zlib")).run([row("b")], late_seconds=0)
+    (entry,) = download(Replays(b"raw"), replay=SEED_NAMES).run([row("b")], late_seconds=0)
+    assert "replay.bin" not in entry.files
+    assert entry.settled
 
 
 def test_an_index_without_a_folder_yet_is_empty(tmp_path):
