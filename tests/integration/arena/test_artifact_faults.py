@@ -166,6 +166,16 @@ def test_bytes_can_drip(arena, played):
     assert 0.2 < time.monotonic() - began < 5
 
 
+def test_bytes_drip_as_fast_as_they_are_told_to(arena, played):
+    arena.fault("huge-artifacts=player_artifact:6000000")
+    entry = entries(arena, played, "player_artifact")[0]
+    arena.fault("slow-bodies=60000000")
+    began = time.monotonic()
+
+    assert len(fetched(arena, entry).content) == 6_000_000
+    assert 0.09 < time.monotonic() - began < 3
+
+
 def test_parts_can_be_unavailable(arena, played):
     entry = entries(arena, played)[0]
     arena.fault("no-ranges")
