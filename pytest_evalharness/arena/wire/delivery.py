@@ -133,10 +133,8 @@ class Delivery(Response):
 
     async def _parts(self, last: int) -> AsyncIterator[bytes]:
         """The bytes up to there, at the speed of the moment."""
-        owed, least = (
-            0.0,
-            _TICK,
-        )  # the smallest body takes one tick, and parts of less than one are slept for together
+        # The smallest body takes one tick, and parts of less than one are slept for together.
+        owed, least = 0.0, _TICK
         for part in self._content.parts(self._answer.first, last):
             speed = self._house.faults.value("slow-bodies")
             if speed is None:
