@@ -6,6 +6,7 @@ import argparse
 import shlex
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ _NUM = 10
 _INTERVAL = 15.0
 _ATTEMPTS = 3
 _MODES = ("policy", "xreq", "ereq", "round", "division", "pool", "episode")
+_KINDS = {"xreq": "xreq", "ereq": "ereq", "round": "round", "div": "division", "pool": "pool"}
+"""The mode that takes ids which begin with a word and an underscore."""
 _MIB = 1024 * 1024
 _NOTHING = "nothing was downloaded"
 
@@ -196,7 +199,13 @@ def _fetch(
     asked = {key: settings[key] for key in ("arena_pace", "arena_dialect")}
     try:
         with connected_to(
-            server, home, asked, stop=stop, on_remark=progress.remark, not_done=_NOTHING
+            server,
+            home,
+            asked,
+            stop=stop,
+            on_remark=progress.remark,
+            on_patience=progress.remark,
+            not_done=_NOTHING,
         ) as observatory:
             return fetch(
                 observatory,
@@ -262,6 +271,7 @@ def _selection(parsed: argparse.Namespace) -> tuple[Selection, Watch | None]:
             "--interval and --late take seconds", not_done=_NOTHING, next_step="--interval 15 --late 30"
         )
     names = getattr(parsed, mode)
+    _require_kind(mode, names if isinstance(names, list) else [names])
     chosen = Mode(mode)
     most = parsed.num if parsed.num is not None else None if parsed.watch else _NUM
     selection = Selection(
@@ -272,6 +282,25 @@ def _selection(parsed: argparse.Namespace) -> tuple[Selection, Watch | None]:
         failed_only=parsed.failed_only,
     )
     return selection, Watch(parsed.interval, parsed.max_attempts) if parsed.watch else None
+
+
+def _require_kind(mode: str, names: Sequence[str]) -> None:
+    """Refuse an id that says itself that it is another kind of thing.
+
+    Raises:
+        UsageError: one does.
+    """
+    if mode == "policy":  # players name those as they like
+        return
+    for name in names:
+        kind, underscore, _ = name.partition("_")
+        meant = _KINDS.get(kind, mode) if underscore else mode
+        if meant != mode and (mode, meant) != ("episode", "ereq"):
+            raise UsageError(
+                f"{printable(name)} is no id that --{mode} takes",
+                not_done=_NOTHING,
+                next_step=f"--{meant} {shlex.quote(printable(name))}",
+            )
 
 
 def _wanted(parsed: argparse.Namespace) -> Wanted:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from pytest_evalharness.cli.asking_again import AskingAgain
 from pytest_evalharness.cli.project import find_project
 from pytest_evalharness.errors import JournalUnavailable, UsageError
 from pytest_evalharness.settings import EMBEDDED, Settings, resolve
@@ -174,6 +175,7 @@ def connected_to(
     *,
     stop: threading.Event | None = None,
     on_remark: Callable[[str], None] = lambda _: None,
+    on_patience: Callable[[str], None] = lambda text: print(text, file=sys.stderr),
     not_done: str = "nothing was submitted",
 ) -> Iterator[Observatory]:
     """A server; see `connected`.
@@ -184,6 +186,7 @@ def connected_to(
         asked: settings by key, of which those of an embedded league count.
         stop: once set, no call waits any longer.
         on_remark: told what every reader should know, such as a list that the server may have cut.
+        on_patience: told what is asked for again and again, once that has taken more than a moment.
         not_done: what does not happen if it cannot be had.
 
     Raises:
@@ -217,7 +220,13 @@ def connected_to(
             environment = {"SOFTMAX_CONFIG_DIR": str(home / "arena" / "credentials")}
         token = load_token(root, environ=environment, clock=clock, not_done=not_done)
         with Observatory(
-            root, token, clock=clock, rng=random.Random(), stop=stop, on_remark=on_remark
+            root,
+            token,
+            clock=clock,
+            rng=random.Random(),
+            stop=stop,
+            on_remark=on_remark,
+            on_retry=AskingAgain(on_patience),
         ) as observatory:
             dialect = observatory.learn(not_done=not_done)
             if dialect.assumed:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pytest_evalharness.cli import main
+from pytest_evalharness.cli import asking_again, main
 from pytest_evalharness.episodes import Category, open_folder
 from pytest_evalharness.errors import ArtifactUnreadable
 
@@ -42,6 +42,17 @@ def test_bodies_that_break_are_fetched_again(league, download, verified, tmp_pat
     assert report["complete"]
     assert verified(tmp_path)
     assert not list(tmp_path.rglob("*.part*"))
+
+
+def test_what_is_asked_for_again_is_said(today, run, tmp_path, monkeypatch):
+    monkeypatch.setattr(asking_again, "_SILENT", 0.0)
+    today.fault("server-errors=1:503")
+
+    code, _, errors = run(today, "--xreq", today.played, "-n", "1", "--late", "0", "--out", str(tmp_path))
+
+    assert code == 0, errors
+    assert "asking again: GET " in errors
+    assert "503" in errors
 
 
 @pytest.mark.parametrize(

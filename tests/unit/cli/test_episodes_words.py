@@ -22,6 +22,10 @@ from pytest_evalharness.episodes.index import Entry
         ("--xreq a --interval 0 --watch", "take seconds"),
         ("--xreq a --interval nan --watch", "take seconds"),
         ("--xreq a --late -1", "take seconds"),
+        ("--ereq xreq_a", "--xreq xreq_a"),
+        ("--ereq ereq_a --ereq div_b", "--division div_b"),
+        ("--round pool_a", "pool_a is no id that --round takes"),
+        ("--episode xreq_a", "--xreq xreq_a"),
         ("--xreq a", "no folder was named"),
         ("--xreq a --out x --server ftp://x", "--server"),
     ],
@@ -41,7 +45,7 @@ def test_usage_errors(words, said, capsys, tmp_path, monkeypatch):
     ("words", "most"),
     [
         ("--xreq a", 10), ("--xreq a -n 3", 3), ("--xreq a --watch", None), ("--xreq a --watch -n 3", 3), ("--ereq a", None),
-        ("--episode a -n 3", None), ("--policy a", 10), ("--division a -n 200", 200),
+        ("--episode a -n 3", None), ("--episode ereq_a", None), ("--policy round_robin", 10), ("--division div_a", 10), ("--division a -n 200", 200),
     ],
 )  # fmt: skip
 @pytest.mark.failure_mode(number=31)
