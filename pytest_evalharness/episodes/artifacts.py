@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+INTERRUPTED = "it was interrupted; the next run goes on"
+"""Why an artifact is pending that nobody waited for any longer."""
+
 
 class Category(StrEnum):
     """The kinds of artifacts, in the words of the service's download manifest."""

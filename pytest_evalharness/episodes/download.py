@@ -13,7 +13,7 @@ from typing import Protocol
 from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.files import readable_json, sync_folder, write_atomic
-from pytest_evalharness.episodes.artifacts import Artifact, Category, Offer, Outcome, State
+from pytest_evalharness.episodes.artifacts import INTERRUPTED, Artifact, Category, Offer, Outcome, State
 from pytest_evalharness.episodes.index import Entry, Index
 from pytest_evalharness.episodes.layout import EPISODE, ReplayNames, file_of, real_folder, size_on_disk
 from pytest_evalharness.episodes.limits import DownloadLimits
@@ -42,7 +42,6 @@ _SAVE_SHARE = 10.0
 _GLANCE = 0.2
 _LARGE = 1024 * 1024
 """Bytes of a file that is not fetched again only because its episode was not through when the run died."""
-_INTERRUPTED = "it was interrupted; the next run goes on"
 
 
 class Watching(Protocol):
@@ -362,7 +361,7 @@ class Download:
         if kept or (offer.content is None and not offer.address):
             return kept
         if self._stop.is_set():
-            return [Outcome(path, offer.artifact, State.PENDING, _INTERRUPTED)]
+            return [Outcome(path, offer.artifact, State.PENDING, INTERRUPTED)]
         found = self._transfer.fetch(
             offer, folder, path, lambda: self._source.renewed(episode, offer.artifact)
         )
@@ -386,7 +385,7 @@ class Download:
         path = file_of(offer.artifact, self._wanted.replay)
         told = Outcome(path, offer.artifact, State.NOT_PRODUCED, offer.reason, route=offer.route)
         if self._stop.is_set():
-            return replace(told, state=State.PENDING, reason=_INTERRUPTED)
+            return replace(told, state=State.PENDING, reason=INTERRUPTED)
         if episode.sealed is None:
             results = offer.artifact.category is Category.RESULTS or not published
             due = episode.status is Status.COMPLETED and results  # every game that was played has results

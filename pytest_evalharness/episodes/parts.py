@@ -46,9 +46,8 @@ class Part:
         """
         with contextlib.suppress(FileNotFoundError):
             found = self._path.lstat()
-            if (
-                not stat.S_ISREG(found.st_mode) or found.st_nlink > 1
-            ):  # a copy of the folder may be made of such names
+            # A second name would be written through as well: a copy of the folder may be made of such.
+            if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
                 self._path.unlink()
         self.etag = self._noted()
         self._kept = bool(self.etag)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_evalharness.base.clock import iso
 from pytest_evalharness.base.text import printable
-from pytest_evalharness.episodes.artifacts import Outcome, State
+from pytest_evalharness.episodes.artifacts import INTERRUPTED, Outcome, State
 from pytest_evalharness.episodes.compression import unpacked
 from pytest_evalharness.episodes.layout import open_new
 from pytest_evalharness.episodes.untrusted import MIB, json_of, text, unreadable
@@ -53,9 +53,7 @@ def decoded(
                 digest.update(chunk)
                 size += len(chunk)
                 if stopped():
-                    return replace(
-                        told, state=State.PENDING, reason="it was interrupted; the next run goes on"
-                    )
+                    return replace(told, state=State.PENDING, reason=INTERRUPTED)
             os.fsync(handle)
         finally:
             os.close(handle)

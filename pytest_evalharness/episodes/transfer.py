@@ -13,7 +13,7 @@ from pytest_evalharness.base.clock import Clock
 from pytest_evalharness.base.deadline import Deadline
 from pytest_evalharness.base.text import printable
 from pytest_evalharness.episodes import results
-from pytest_evalharness.episodes.artifacts import Category, Offer, Outcome, State
+from pytest_evalharness.episodes.artifacts import INTERRUPTED, Category, Offer, Outcome, State
 from pytest_evalharness.episodes.compression import Encoding, inflated
 from pytest_evalharness.episodes.layout import parent_of
 from pytest_evalharness.episodes.limits import DownloadLimits
@@ -300,7 +300,7 @@ class _Fetching:
         return replace(
             self._told,
             state=State.PENDING,
-            reason="it was interrupted; the next run goes on",
+            reason=INTERRUPTED,
             fetched=self._fetched,
         )
 

@@ -112,6 +112,7 @@ def test_a_signal_leaves_nothing_behind(start, wait_until, sign):
     arena = start()
     arena.create(arena.body(num_episodes=100))
     pids = [arena.process.pid, *_children(arena.process.pid)]
+    assert len(pids) > 1
 
     arena.process.send_signal(sign)
 
@@ -134,6 +135,7 @@ def test_a_killed_parent_leaves_nothing_behind(tmp_path, arena_command, wait_unt
         assert json.loads(parent.stdout.readline())["url"]
         pid = int(parent.stdout.readline())
         pids = [pid, *_children(pid)]
+        assert len(pids) > 1
         parent.kill()
 
     wait_until(lambda: not any(_alive(each) for each in pids), 10)
