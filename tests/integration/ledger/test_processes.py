@@ -1,6 +1,7 @@
 """Real processes race for work and are killed at it with `kill -9`."""
 
 import json
+import os
 import signal
 import sqlite3
 import subprocess
@@ -50,9 +51,9 @@ class Remote:
         if reap:
             self.process.wait(10)
         else:
-            # Dead for sure, and still in the process table: waiting for the end of its output proves the first.
-            while self.process.stdout.readline():
-                pass
+            # Dead for sure, and still in the process table. The end of its output would prove too little: a dying
+            # process closes its files before it is dead.
+            os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
 
     def close(self):
         self.process.kill()
@@ -157,7 +158,6 @@ def test_the_work_of_a_killed_process_is_taken_over_where_it_stood(start, ledger
     assert [heir("acquire", block_id) for block_id in blocks] == [None, None, None]
     for victim in victims:
         victim.kill(reap=reap)
-        time.sleep(0)
     for victim, block_id, state in zip(victims, blocks, states, strict=True):
         assert ledger.block(block_id).owner.pid == victim.process.pid
         assert heir("acquire", block_id) == state
