@@ -137,8 +137,9 @@ ENDLESS = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
 
 
 @pytest.fixture
-def command(tmp_path):
-    """A program as a command."""
+def command(tmp_path, monkeypatch):
+    """A program as a command, that may take its time to end."""
+    monkeypatch.setattr("pytest_evalharness.engines.evidence.taggers.command._PATIENCE", 120.0)
 
     def make(source):
         path = tmp_path / "model.py"
@@ -165,7 +166,7 @@ def test_a_command_that_talks_garbage_is_done_without(model, command, calls, wor
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        (DEAD, (30.0, "the model lev-3 has ended with code 3")),
+        (DEAD, (120.0, "the model lev-3 has ended with code 3")),
         (DEAF, (0.2, "the model lev-3 has not answered within 0.2 s")),
     ],
 )
