@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 from collections import Counter, defaultdict
 
 import msgspec
@@ -22,6 +23,9 @@ from pytest_evalharness.errors import (
     ServerUnreachable,
     UsageError,
 )
+
+SPELT_BY_CHANCE = re.compile(r"es-[0-9a-f]{10}|[0-9a-f]{24,}|\d{8}T\d{6}Z")
+"""Names of sets and of calls, digests and moments: a hash or the clock can spell four digits of a number."""
 
 
 def agent(text):
@@ -71,6 +75,7 @@ def test_nothing_of_a_row_survives_but_hashes(build_set, calls, folder):
     files = [path for path in folder.root.rglob("*") if path.is_file()]
     raw = b"".join(path.read_bytes() for path in files).decode()
     assert "episode_id" in raw
+    raw = SPELT_BY_CHANCE.sub("", raw)
     for word in ("Lina", "0555", "966555", "example.com", "C-3", "expensive", "Hello"):
         assert word not in raw
 
@@ -257,7 +262,7 @@ def test_a_free_text_outcome_fills_neither_memory_nor_document(build_set, calls)
     record, evidence = build_set(told)
     assert len(record.counts["labels"]) <= 201
     assert record.counts["left_out"]["unmapped_outcome"] == 500
-    assert "0555" not in json.dumps(evidence.to_dict())
+    assert "0555" not in SPELT_BY_CHANCE.sub("", json.dumps(evidence.to_dict()))
 
 
 def test_a_label_that_is_shown_shortened_keeps_its_meaning(build_set, calls, tmp_path):

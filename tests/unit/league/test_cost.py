@@ -101,7 +101,7 @@ def test_the_price_of_one_is_known_before_the_next_is_sent(guard):
     inside, refused = threading.Event(), []
 
     def second():
-        inside.wait(10)
+        inside.wait(120)
         try:
             post(made, account, "b", 6.0)
         except OverBudget as error:
@@ -114,7 +114,7 @@ def test_the_price_of_one_is_known_before_the_next_is_sent(guard):
         thread.join(0.2)
         assert thread.is_alive()
         made.it.noted("a", 6.0, WEIGHT)
-    thread.join(10)
+    thread.join(120)
     assert len(refused) == 1
 
 

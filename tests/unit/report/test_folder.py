@@ -106,7 +106,7 @@ def written(tmp_path, room, report, case, compared):
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
     )
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout)
