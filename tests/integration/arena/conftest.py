@@ -99,7 +99,7 @@ class Arena:
         self.stranger.close()
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        code = self.process.wait(15)
+        code = self.process.wait(60)
         self.process.stdout.close()
         return code
 
@@ -108,8 +108,8 @@ class Arena:
         self.stop()
 
 
-def until(look: Callable[[], Any], seconds: float = 20) -> Any:
-    """What `look` finds, as soon as it finds something."""
+def until(look: Callable[[], Any], seconds: float = 120) -> Any:
+    """What `look` finds, as soon as it finds something. It has long: a busy machine is no failure."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = look()
@@ -143,9 +143,9 @@ def launch(home: Path, *options: str, **popen: Any) -> Arena:
         headers={"Authorization": f"Bearer {(home / 'token').read_text()}"},
         trust_env=False,
         verify=False,
-        timeout=20,
+        timeout=60,
     )
-    stranger = httpx.Client(base_url=ready["url"], trust_env=False, verify=False, timeout=20)
+    stranger = httpx.Client(base_url=ready["url"], trust_env=False, verify=False, timeout=60)
     return Arena(process, home, ready, client, stranger)
 
 
