@@ -165,7 +165,7 @@ class Bisection:
         """
         context = Context(
             observatory=observatory, clock=clock, events=events, notes=f"wedge search at {TICKS} ticks",
-            stop=stop, guard=CostGuard(self.price, clock, events, SharedPurse(self._ledger.spending, session)),
+            run_id=None, stop=stop, guard=CostGuard(self.price, clock, events, SharedPurse(self._ledger.spending, session)),
             revalidate=lambda: None, deep=0,
         )  # fmt: skip
 

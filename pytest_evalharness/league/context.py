@@ -22,6 +22,8 @@ class Context:
     clock: Clock
     events: EventLog
     notes: str
+    run_id: str | None
+    """The run that `evalharness runs cancel` ends this with; None where no run does."""
     stop: threading.Event
     guard: CostGuard
     """Keeps the run's budget."""

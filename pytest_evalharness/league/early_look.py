@@ -121,17 +121,17 @@ def look(
     Raises:
         EvalHarnessError: the server does not tell; then nothing was seen and nothing is written down.
     """
-    seen = tuple(_seen(ledger, observatory, part, kept.declaration.alpha, clock) for part in kept.parts)
+    seen = tuple(_seen(ledger, observatory, part, kept, clock) for part in kept.parts)
     ledger.looks.unplanned(kept.comparison.id, {"parts": [part.to_json() for part in seen]}, run_id=run_id)
     return seen
 
 
-def _seen(ledger: Ledger, observatory: Observatory, part: Part, alpha: float, clock: Clock) -> PartSeen:
-    arms, counted = [], []
+def _seen(ledger: Ledger, observatory: Observatory, part: Part, kept: Kept, clock: Clock) -> PartSeen:
+    arms, counted, alpha = [], [], kept.declaration.alpha
     for side in SIDES:
         blocks = [block for key in part.keys(side) for block in ledger.blocks(key)]
         episodes = [one for block in blocks for one in _episodes(observatory, block, clock)]
-        _require_seats(part, side, episodes)
+        _require_seats(part, side, episodes, kept.comparison.run_id)
         episodes = as_declared(part.plan, episodes)
         outcomes = [episode.outcome(part.plan.tested_seat) for episode in episodes]
         wins, losses = outcomes.count(Outcome.WIN), outcomes.count(Outcome.LOSS)
@@ -180,7 +180,7 @@ def as_declared(plan: ComparisonPlan, episodes: Sequence[EpisodeRecord]) -> list
     return [replace(episode, reading=told) for episode in episodes]
 
 
-def _require_seats(part: Part, side: str, episodes: Sequence[EpisodeRecord]) -> None:
+def _require_seats(part: Part, side: str, episodes: Sequence[EpisodeRecord], run_id: str) -> None:
     """Refuse to show what cannot be believed.
 
     Raises:
@@ -194,7 +194,7 @@ def _require_seats(part: Part, side: str, episodes: Sequence[EpisodeRecord]) -> 
             raise Untrustworthy(
                 f"{part.name or side}: players did not sit where they were placed ({episode.id}: {problem})",
                 not_done="nothing is shown and no look was written down: nothing can be read from such games",
-                next_step="evalharness runs cancel RUN, then find out why before anything else is posted",
+                next_step=f"evalharness runs cancel {printable(run_id)}, then find out why before anything else is posted",
             )
 
 

@@ -281,8 +281,9 @@ class Poller:
         return not self.finished and any(one.status is Status.RUNNING for one in standing.episodes)
 
     def _goes_on(self, option: str) -> ArmStalled:
-        endless = self.arm.adopted or self.context.observatory.dialect.cancels is False
-        ends = "" if endless else ", or end it: evalharness runs cancel RUN"
+        run = self.context.run_id
+        endless = self.arm.adopted or run is None or self.context.observatory.dialect.cancels is False
+        ends = "" if endless else f", or end it: evalharness runs cancel {printable(run)}"
         return ArmStalled(
             "",
             not_done="nothing was judged; the request is still running on the server and was not posted again",
@@ -304,12 +305,14 @@ class Poller:
         side = self.arm.side
         seats = ", ".join(f"{seat.position} {printable(seat.label)}" for seat in self.arm.seats)
         running = sum(episode.status is Status.RUNNING for episode in standing.episodes)
+        run = printable(self.context.run_id or "RUN")
         cancelled = self._cancel()
         error = ArmStalled(
             f"the {side} arm ({self.request_id}) is wedged: {counted(running, 'game')} running, none of {len(standing.episodes)} "
             f"finished in {span(ran)}; one of its seats hangs (seats {seats})",
             not_done=f"nothing was judged; {self._fate(cancelled=cancelled)}",
-            next_step="find the hanging seat: evalharness ab --bisect-wedge RUN --known-good NAME:vN (short games, --eval-ticks 1000), "
+            next_step=f"find the hanging seat: evalharness ab --bisect-wedge {run} --known-good NAME:vN (short games, "
+            "--eval-ticks 1000), "
             f"then {'create the request anew' if self.arm.adopted else 'run with --eval-fresh'}",
         )
         if cancelled:

@@ -135,6 +135,7 @@ class Work:
             clock=self._clock,
             events=self._events,
             notes=self._notes,
+            run_id=self._run_id,
             stop=self._stop,
             guard=self._guard,
             revalidate=lambda: self._revalidate(frozen.roster, begun=begun),

@@ -38,7 +38,14 @@ def wait(make):
     """Waits for a request that stands so, time after time (the last standing stays); returns what happened."""
 
     def run(
-        *standings, cancel=True, results=RESULTS, patient=False, budgets=None, running_at=None, guard=None
+        *standings,
+        cancel=True,
+        results=RESULTS,
+        patient=False,
+        budgets=None,
+        running_at=None,
+        guard=None,
+        run_id="monday",
     ):
         clock, steps, said, left = Clock(), [], [], list(standings)
 
@@ -64,8 +71,8 @@ def wait(make):
             player_status=lambda *_, **__: None, dialect=SimpleNamespace(cancels=cancel is not None),
         )  # fmt: skip
         context = SimpleNamespace(
-            observatory=observatory, clock=clock, stop=threading.Event(), deep=0, rng=random.Random(3)
-        )
+            observatory=observatory, clock=clock, stop=threading.Event(), deep=0, rng=random.Random(3), run_id=run_id,
+        )  # fmt: skip
         events = SimpleNamespace(append=lambda *_, **__: None)
         context.guard = guard or CostGuard(None, clock, events)
         block = SimpleNamespace(position=0, running_at=running_at, accepted_at=1_000.0)
@@ -246,7 +253,17 @@ def test_a_queue_may_be_kept_although_the_cost_is_minded(wait, make, guard, word
 @pytest.mark.parametrize(("cancel", "offered"), [(True, True), (None, False)])
 def test_only_what_the_server_can_cancel_is_said_to_be_ended_by_hand(wait, make, cancel, offered):
     done = wait(make.request("pending", "pending"), cancel=cancel)
-    assert ("evalharness runs cancel RUN" in done.error.next_step) is offered
+    assert ("evalharness runs cancel monday" in done.error.next_step) is offered
+
+
+def test_what_no_run_is_cancelled_with_offers_no_such_command(wait, make):
+    assert "runs cancel" not in wait(make.request("pending", "pending"), run_id=None).error.next_step
+
+
+def test_a_wedge_is_searched_by_a_command_that_can_be_copied(wait, make):
+    told = wait(make.request("running", "running"), budgets=kept(None)).error
+    assert "is wedged" in told.what
+    assert "evalharness ab --bisect-wedge monday --known-good" in told.next_step
 
 
 @pytest.mark.parametrize("cancel", [None, ServerUnreachable("HTTP 503")])
