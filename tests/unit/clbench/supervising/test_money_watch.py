@@ -54,7 +54,7 @@ def watch():
 
         def look():
             lines = list(found.look(SNAPSHOT))
-            found._asking.join(10)
+            found._asking.join()
             return lines
 
         return look, clock, asked

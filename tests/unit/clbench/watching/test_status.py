@@ -187,9 +187,11 @@ def test_what_is_complete_is_nothing_to_look_at(busy, made, capsys):
 
 
 def test_a_campaign_of_which_a_process_is_alive_runs_however_long_it_is_silent(busy, capsys):
-    words = ["-c", "import time; time.sleep(60)", "run-all", "--name", "mine"]
-    with subprocess.Popen([sys.executable, *words], cwd=busy.root) as process:
+    # Whoever has just been started has no command line yet for a moment: it says when it is there.
+    words = ["-c", "import time; print(flush=True); time.sleep(600)", "run-all", "--name", "mine"]
+    with subprocess.Popen([sys.executable, *words], cwd=busy.root, stdout=subprocess.PIPE) as process:
         try:
+            process.stdout.readline()
             assert main(["clbench", "status", str(busy.folder)]) == 1
         finally:
             process.kill()
