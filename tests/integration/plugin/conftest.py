@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import pkgutil
+import time
 import urllib.request
 import xml.etree.ElementTree as ET
 import zlib
@@ -14,6 +15,7 @@ import jsonschema
 import pytest
 import yaml
 
+from pytest_evalharness.league.poll import Poller
 from pytest_evalharness.observatory.embedded import EmbeddedServer
 from pytest_evalharness.settings import PAGE_LEAGUE
 
@@ -58,6 +60,8 @@ import_all_that_a_run_imports()
 RESULTS_SCHEMA = jsonschema.Draft202012Validator(
     json.loads((Path(__file__).parents[3] / "docs/reference/results.schema.json").read_text())
 )
+_HUNG = 300
+"""Seconds after which nobody is waited for any more: far beyond what a busy machine needs."""
 UNUSED = ("hypothesispytest", "anyio", "timeout")
 """Plugins that cost every subprocess up to a second and have no part in these tests."""
 
@@ -81,7 +85,9 @@ class League:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+            request, timeout=_HUNG
+        ) as answer:
             return json.loads(answer.read() or b"null")
 
     def read(self, path):
@@ -96,7 +102,9 @@ class League:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
         )
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+            request, timeout=_HUNG
+        ) as answer:
             return json.loads(answer.read())
 
     def _memberships(self):
@@ -209,13 +217,29 @@ class Project:
 
     def judge(self, *more, **words):
         """Run pytest as a user would, in a process of its own."""
-        return self.pytester.runpytest_subprocess(*self.command(*more, **words), timeout=120)
+        return self.pytester.runpytest_subprocess(*self.command(*more, **words), timeout=_HUNG)
 
     def judge_here(self, *more, **words):
         """The same in this process, for speed: where no worker, signal or start-up is what is tested."""
         if "-n" in more:
             return self.judge(*more, **words)
         return self.pytester.runpytest_inprocess(*self.command(*more, **words), syspathinsert=True)
+
+    def until_noted(self, process, requests=2):
+        """Wait until a run in a process of its own has written down that so many of its requests are accepted.
+
+        The server has counted them a while before: whoever posted them does not have its answers yet.
+        """
+        deadline = time.monotonic() + _HUNG
+        while self._noted() < requests:
+            assert process.poll() is None, process.stdout.read()
+            assert time.monotonic() < deadline, "the run posts nothing"
+            time.sleep(0.05)
+
+    def _noted(self):
+        """How many requests the project's runs have been told to be accepted."""
+        told = "".join(path.read_text() for path in self.home.glob("runs/*/events.jsonl"))
+        return told.count('"what": "posted"')
 
     def properties(self):
         tree = ET.parse(self.junit)
@@ -234,6 +258,21 @@ class Project:
 @pytest.fixture
 def project(request, pytester, league, monkeypatch):
     return Project(pytester, league, request.node.name).environment(monkeypatch).cases(CREW)
+
+
+@pytest.fixture
+def unhurried(monkeypatch):
+    """In runs of this process: however short a budget, it runs out for no request before all requests are accepted.
+
+    On a busy machine one arm's could be over before the other arm is posted, which then never is.
+    """
+    minds = Poller._mind_the_budgets
+
+    def once_all_are_there(self, standing):
+        if not self.lease._access.storage.read("SELECT 1 FROM blocks WHERE request_id IS NULL"):
+            minds(self, standing)
+
+    monkeypatch.setattr(Poller, "_mind_the_budgets", once_all_are_there)
 
 
 @pytest.fixture(params=[(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["serial", "n2"])

@@ -1,5 +1,9 @@
 """Requests that somebody else created, judged by a case: nothing is posted, and nothing of them is cancelled."""
 
+import http
+import time
+import urllib.error
+
 import pytest
 
 from pytest_evalharness.cli import main
@@ -30,7 +34,21 @@ def create(league):
                 "maxTicks": 2000, "imposterCount": 2, "autoImposterCount": False, "slots": ROLES, **config,
             },
         }  # fmt: skip
-        return league.write("/v2/experience-requests", body)["id"]
+        name = league.write("/v2/experience-requests", body)["id"]
+        shown(name)
+        return name
+
+    def shown(name):
+        """Wait until the server shows a request: whoever waits for that within a budget may wait too long."""
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                return league.read(f"/v2/experience-requests/{name}")
+            except urllib.error.HTTPError as answer:
+                with answer:
+                    if answer.code != http.HTTPStatus.NOT_FOUND or time.monotonic() > deadline:
+                        raise
+                time.sleep(0.02)
 
     return made
 

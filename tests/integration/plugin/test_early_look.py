@@ -4,6 +4,7 @@ import io
 import json
 import sqlite3
 import sys
+import time
 
 import pytest
 
@@ -31,7 +32,7 @@ def looks(project):
 
 
 @pytest.fixture
-def left(project):
+def left(project, unhurried):
     """Begin a run whose games wait in the queue until the league is healed, and leave it; returns its id."""
 
     def leave(source=None):
@@ -154,10 +155,10 @@ def requests(project):
 
 
 def wait_for(project, name):
-    for _ in range(5000):
-        if project.league.read(f"/v2/experience-requests/{name}")["status"] == "completed":
-            return
-    pytest.fail(f"{name} did not end")
+    deadline = time.monotonic() + 120
+    while project.league.read(f"/v2/experience-requests/{name}")["status"] != "completed":
+        assert time.monotonic() < deadline, f"{name} did not end"
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("rule", ["overlap", "always_valid"])

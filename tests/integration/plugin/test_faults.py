@@ -49,7 +49,7 @@ def test_shuffled_seats_make_the_run_untrustworthy(project):
 
 @pytest.mark.failure_mode(number=25)
 @pytest.mark.failure_mode(number=24)
-def test_a_slow_queue_ends_the_wait_and_the_same_command_goes_on(project):
+def test_a_slow_queue_ends_the_wait_and_the_same_command_goes_on(project, unhurried):
     project.league.fault("closed-queue")
     result = project.judge_here("--eval-queue-budget=1")
     assert result.ret == 11
@@ -96,10 +96,10 @@ def test_a_few_missing_episodes_are_counted(project):
 
 
 def test_nobody_listens(project, monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        api = f"http://127.0.0.1:{free.getsockname()[1]}/api"
     monkeypatch.setenv("EVALHARNESS_TOKEN", "tok_for_nobody")
-    result = project.judge_here(server=api)
+    with socket.socket() as deaf:  # held and never listened on: nobody else can come to listen there
+        deaf.bind(("127.0.0.1", 0))
+        result = project.judge_here(server=f"http://127.0.0.1:{deaf.getsockname()[1]}/api")
     assert result.ret == 11
     assert "EVH203" in said(result)
     assert "nothing was submitted" in said(result)
@@ -126,7 +126,7 @@ def test_a_rejected_token_is_never_shown(project, monkeypatch):
     assert project.posted == 0
 
 
-def test_a_total_budget_that_runs_out_leaves_the_request_running(project):
+def test_a_total_budget_that_runs_out_leaves_the_request_running(project, unhurried):
     project.league.fault("slow-queue=0")
     project.league.fault("wedged-seat=3")
     result = project.judge_here("--eval-total-budget=0.4", "--eval-stall-grace=100")

@@ -48,7 +48,7 @@ def plain(pytester, monkeypatch):
 )
 def test_no_output_no_files_no_handlers_no_exit_code(plain, arguments):
     before = files(plain)
-    result = plain.runpytest_subprocess(*arguments, timeout=60)
+    result = plain.runpytest_subprocess(*arguments, timeout=300)
     result.assert_outcomes(passed=1, failed=1)
     assert result.ret == 1
     assert mentions(result) == []
@@ -57,30 +57,30 @@ def test_no_output_no_files_no_handlers_no_exit_code(plain, arguments):
 
 def test_a_broken_setting_is_nobodys_business_without_eval_cases(plain, monkeypatch):
     monkeypatch.setenv("EVALHARNESS_NUM", "many")
-    result = plain.runpytest_subprocess("-k", "passes", timeout=60)
+    result = plain.runpytest_subprocess("-k", "passes", timeout=300)
     assert result.ret == 0
     assert mentions(result) == []
 
 
 @pytest.mark.parametrize("without", ["terminal", "xdist", "cacheprovider"])
 def test_it_loads_without_other_plugins(plain, without):
-    result = plain.runpytest_subprocess("-p", f"no:{without}", "-k", "passes", timeout=60)
+    result = plain.runpytest_subprocess("-p", f"no:{without}", "-k", "passes", timeout=300)
     assert result.ret == 0
 
 
 def test_no_tests_is_still_no_tests(pytester):
-    assert pytester.runpytest_subprocess(timeout=60).ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert pytester.runpytest_subprocess(timeout=300).ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def test_help_and_marks_name_what_there_is(pytester):
-    pytester.runpytest_subprocess("--help", timeout=60).stdout.fnmatch_lines(
+    pytester.runpytest_subprocess("--help", timeout=300).stdout.fnmatch_lines(
         ["evalharness: did this edit help?:", "*--candidate=NAME:vN*", "*--eval-dry-run*"]
     )
-    pytester.runpytest_subprocess("--markers", timeout=60).stdout.fnmatch_lines(
+    pytester.runpytest_subprocess("--markers", timeout=300).stdout.fnmatch_lines(
         ["@pytest.mark.league_ab(role=*", "@pytest.mark.eval:*"]
     )
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_no_terminal_is_nothing_to_stumble_over(plain, workers):
-    assert plain.runpytest_subprocess("-p", "no:terminal", *workers, timeout=60).ret == 1
+    assert plain.runpytest_subprocess("-p", "no:terminal", *workers, timeout=300).ret == 1
