@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
@@ -191,23 +191,41 @@ def deaths(events: Iterable[Event]) -> tuple[Death, ...]:
 
 def _deaths_of(told: list[Event]) -> Iterator[Death]:
     """The deaths of one container, which can be started again."""
-    started: Event | None = None
-    ooms: list[Event] = []
-    signals: list[int | None] = []
+    life = _Life()
     for event in told:
+        if event.action in {"start", "kill", "die"} and life.end is not None:
+            yield from life.deaths()
+            life = _Life()
         if event.action == "start":
-            started = event  # what came before stays: engines tell the end of a short life before its start
+            life.started = (
+                event  # what came before stays: engines tell the end of a short life before its start
+            )
         elif event.action == "oom":
-            ooms.append(event)
+            life.ooms.append(event)  # told after the end too: memory and processes have a watcher each
         elif event.action == "kill":
-            signals.append(event.signal)
+            life.signals.append(event.signal)
         elif event.action == "die":
-            fatal = bool(ooms) and event.exit_code == _KILLED and _SIGKILL not in signals
-            children = ooms[:-1] if fatal else ooms
-            yield from (_death(Cause.CHILD_OOM, one, started) for one in children)
-            yield _death(Cause.OOM if fatal else _cause(event.exit_code, signals), event, started)
-            started, ooms, signals = None, [], []
-    yield from (_death(Cause.CHILD_OOM, one, started) for one in ooms)
+            life.end = event
+    yield from life.deaths()
+
+
+@dataclass
+class _Life:
+    """From a start to an end, as far as they are told."""
+
+    started: Event | None = None
+    end: Event | None = None
+    ooms: list[Event] = field(default_factory=list)
+    signals: list[int | None] = field(default_factory=list)
+
+    def deaths(self) -> Iterator[Death]:
+        """Of its children, and its own."""
+        end, ooms = self.end, self.ooms
+        fatal = end is not None and end.exit_code == _KILLED and bool(ooms) and _SIGKILL not in self.signals
+        for one in ooms[:-1] if fatal else ooms:
+            yield _death(Cause.CHILD_OOM, one, self.started)
+        if end is not None:
+            yield _death(Cause.OOM if fatal else _cause(end.exit_code, self.signals), end, self.started)
 
 
 def _cause(code: int | None, signals: list[int | None]) -> Cause:

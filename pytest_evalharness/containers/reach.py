@@ -28,6 +28,8 @@ _SAY = (
     'elif command -v bash >/dev/null 2>&1; then exec timeout 5 bash -c \'printf %s "$3" >"/dev/tcp/$1/$2"\' say "$1" "$2" "$3"; '
     "else exit 88; fi"
 )
+_QUEUED = 10.0
+"""Seconds that a busy machine may take to hand on what a container has said by its own account."""
 _NO_TOOL = 88
 _NOT_STARTED = (125, 126, 127)
 
@@ -90,8 +92,8 @@ def reaches_host(
                 network=network,
                 hosts={_HOST: address},
             )
-            # What was said may lie in the listener's queue when the container has already gone.
-            spoken = heard.wait(min(1.0, max(0.05, deadline.remaining)))
+            # What was said may lie in the listener's queue when the container has already gone, and longer where it says so.
+            spoken = heard.wait(_QUEUED if code == 0 else min(1.0, max(0.05, deadline.remaining)))
     except EngineUnavailable as problem:
         step = f"{problem.next_step}; the image has to be local, and have a shell (docker image ls)"
         return Reach(Reached.UNKNOWN, problem.what, step)

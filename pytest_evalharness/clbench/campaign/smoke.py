@@ -195,7 +195,6 @@ class _Run:
         token, root = secrets.token_hex(16), self.campaign.checkout.root
         engines = {_RUNS_ROOT: str(self.folder.engines), TOKEN: token}
         mark, began = Fingerprint(frozenset({token})), self.clock.now()
-        owners: set[int] = set()
         with (
             interrupts as asked,
             _guarded(home, self.campaign.name, token, self.graces),
@@ -206,6 +205,7 @@ class _Run:
             say(f"$ cd {shlex.quote(str(root))}")
             say(f"$ {redact(shlex.join(self.argv))}")
             deadline = Deadline.after(self.clock, self.limit)
+            owners = {program.pid}  # though it may have ended before anybody looks
             try:
                 while program.poll() is None and not deadline.expired and not asked.count:
                     owners |= mark.find().keys()

@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.containers.images import REVISION, LocalImage, inspect
 from pytest_evalharness.errors import ImageUnavailable
+from tests.integration.containers.conftest import own_name
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -56,12 +58,12 @@ def test_an_image_by_its_id(engine, image):
 
 
 def test_one_build_under_two_names_has_one_id(engine, image):
-    first = image({"bot": "same"})
-    engine.images.get(first).tag("evalharness-test-alias", "v2")
+    first, alias = image({"bot": "same"}), own_name()
+    engine.images.get(first).tag(alias, "v2")
     try:
-        ids = {found.id for found in look(first, "evalharness-test-alias:v2")}
+        ids = {found.id for found in look(first, f"{alias}:v2")}
     finally:
-        engine.images.remove("evalharness-test-alias:v2")
+        engine.images.remove(f"{alias}:v2")
     assert len(ids) == 1
 
 
@@ -106,14 +108,13 @@ def test_the_one_date_of_reproducible_builds_is_none(image, created):
 
 
 def test_an_image_that_a_tar_was_imported_as(engine):
-    (said,) = json.loads(
-        f"[{engine.api.import_image_from_data(b'', repository='evalharness-imported').strip()}]"
-    )
+    name = own_name()
+    (said,) = json.loads(f"[{engine.api.import_image_from_data(b'', repository=name).strip()}]")
     try:
-        found = one("evalharness-imported")
+        found = one(name)
         assert found.id == said["status"]
     finally:
-        engine.images.remove("evalharness-imported")
+        engine.images.remove(name)
 
 
 def test_layers_that_are_not_told_are_not_taken_for_the_same_ones():
@@ -161,12 +162,10 @@ def test_an_engine_that_was_and_is_no_more(tmp_path):
 
 
 def test_no_engine_at_a_port():
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        port = closed.getsockname()[1]
-    assert why("bot:v1", environment={"DOCKER_HOST": f"tcp://127.0.0.1:{port}"}).what.startswith(
-        "no container engine"
-    )
+    with socket.socket() as deaf:  # as long as it is bound nobody else can listen there
+        deaf.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{deaf.getsockname()[1]}"
+        assert why("bot:v1", environment={"DOCKER_HOST": address}).what.startswith("no container engine")
 
 
 def test_an_address_that_is_none():
@@ -222,15 +221,15 @@ print(inspect(["bot:v1"], clock=SystemClock(), environment={"DOCKER_HOST": sys.a
 
 
 def test_a_socket_that_the_user_may_not_open():
-    folder = Path("/tmp") / f"evalharness-{os.getpid()}"  # where another user may look for it
-    folder.mkdir()
+    folder = Path(tempfile.mkdtemp(prefix="evalharness-", dir="/tmp"))  # where another user may look for it
+    folder.chmod(0o755)
     try:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(f"{folder}/s")
             listener.listen()
             (folder / "s").chmod(0)
             command = [sys.executable, "-c", ASK, f"unix://{folder}/s"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     finally:
         (folder / "s").unlink(missing_ok=True)
         folder.rmdir()

@@ -16,6 +16,7 @@ from pytest_evalharness.containers.state import Container, Mount
 from pytest_evalharness.ledger.campaigns import SeenProcess
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.ownership import Owner
+from tests.integration.containers.conftest import PATIENCE
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def started(engine, box):
 
     def start(name, folder):
         one = engine.containers.run(
-            box, ["sleep", "300"], name=name, detach=True, remove=True, init=True,
+            box, ["sleep", "1200"], name=name, detach=True, remove=True, init=True,
             volumes={str(folder): {"bind": "/data", "mode": "rw"}},
         )  # fmt: skip
         running.append(one)
@@ -59,7 +60,8 @@ def runroot(tmp_path, name="obo_dockerclbench_ab12cd34"):
 
 def gone(container):
     """Whether it is removed: that happens some time after its end."""
-    for _ in range(200):
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
         try:
             container.reload()
         except NotFound:

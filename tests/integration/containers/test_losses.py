@@ -2,12 +2,14 @@
 
 import contextlib
 import time
+import uuid
 
 import pytest
 from docker.errors import NotFound
 
 from pytest_evalharness.clbench.campaign import capacity
 from pytest_evalharness.cli import main
+from tests.integration.containers.conftest import PATIENCE
 from tests.unit.clbench.left import Left
 
 OOM = {"status": "failed", "reason_code": "worker_crash_signal", "crash_signal": 9}
@@ -24,7 +26,7 @@ def engine_container(engine, box, left):
     made = []
 
     def run(command, **words):
-        name = f"clbench-obo-{time.time_ns() % 10**9}-40001"
+        name = f"clbench-obo-{10**9 + uuid.uuid4().int % 10**9}-40001"  # no process has such a pid
         data = {str(left.folder / "data"): {"bind": "/obo/data", "mode": "rw"}}
         container = engine.containers.create(box, ["sh", "-c", command], name=name, volumes=data, **words)
         made.append(container)
@@ -44,20 +46,18 @@ def said(left, capsys):
 
 
 def test_an_oom_event_of_the_engines_own_container_is_the_proof(left, engine_container, capsys, asked):
-    name = engine_container("tail /dev/zero; sleep 60", mem_limit="24m", memswap_limit="24m", init=True)
+    name = engine_container("tail /dev/zero; sleep 600", mem_limit="24m", memswap_limit="24m", init=True)
     left.task("t1", **OOM)
-    for _ in range(100):
-        if f"{name} was out of memory (oom event)" in (out := said(left, capsys)):
-            break
+    deadline = time.monotonic() + PATIENCE
+    while f"{name} was out of memory (oom event)" not in (out := said(left, capsys)):
+        assert time.monotonic() < deadline, out
         time.sleep(0.05)
-    else:
-        raise AssertionError(out)
     assert "  worker out of memory: 1 lost\n" in out
     assert name in {one.name for one in asked.containers()}
 
 
 def test_a_container_without_an_init_process(left, engine_container, capsys):
-    engine_container("sleep 60")
+    engine_container("sleep 600")
     left.task("t1", **OOM)
     assert "  worker killed without an init process: 1 lost\n" in said(left, capsys)
 

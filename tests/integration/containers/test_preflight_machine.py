@@ -37,6 +37,7 @@ def checks(engine, tmp_path):
     return looked
 
 
+@pytest.mark.usefixtures("alone")  # engines that run already are counted
 def test_an_image_that_is_here(checks, asked, engine, box):
     gateway = asked.gateway()  # an engine without a bridge has none
     mine, told = checks(box, **({"CLBENCH_SHIM_BIND": gateway} if gateway else {}))

@@ -12,6 +12,7 @@ from pytest_evalharness.league.build_check import BuildCheck
 from pytest_evalharness.league.local_builds import BuildSources, LocalBuilds, Missing, look
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.ownership import Owner
+from tests.integration.containers.conftest import own_name
 
 FEW = "--eval-num=5"
 
@@ -99,12 +100,12 @@ def test_two_images_prove_it_and_git_tells_what_differs(project, bot, engine, im
 
 
 def test_one_image_under_two_names_is_refused(project, bot, engine, image):
-    tag = image()
-    engine.images.get(tag).tag("evalharness-test-twin", "v1")
+    tag, twin = image(), own_name()
+    engine.images.get(tag).tag(twin, "v1")
     try:
-        result = project.judge_here(*named(tag, "evalharness-test-twin:v1"))
+        result = project.judge_here(*named(tag, f"{twin}:v1"))
     finally:
-        engine.images.remove("evalharness-test-twin:v1")
+        engine.images.remove(f"{twin}:v1")
     assert result.ret == 11
     assert project.posted == 0
     result.stdout.fnmatch_lines(

@@ -11,6 +11,7 @@ from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.containers.reach import Reached, reaches_host
 from pytest_evalharness.containers.state import Container, Engine, Machine
 from pytest_evalharness.errors import EngineUnavailable
+from tests.integration.containers.conftest import PATIENCE, own_name
 
 MIB = 1 << 20
 
@@ -43,7 +44,7 @@ def test_a_machine_that_tells_nothing_is_not_guessed():
 
 def test_a_running_container_with_its_mounts_and_without_its_secrets(asked, start, tmp_path):
     made = start(
-        "sleep", "60",
+        "sleep", "600",
         environment={"OPENROUTER_API_KEY": "sk-or-v1-not-to-be-seen"},
         volumes={str(tmp_path): {"bind": "/obo/data", "mode": "ro"}}, labels={"a": "b"},
         mem_limit="64m", init=True, auto_remove=True,
@@ -55,7 +56,7 @@ def test_a_running_container_with_its_mounts_and_without_its_secrets(asked, star
         (str(tmp_path), "/obo/data", False)
     ]
     assert seen.labels["a"] == "b"
-    assert abs(time.time() - seen.started) < 60
+    assert abs(time.time() - seen.started) < 600
     assert (seen.ended, seen.exit_code, seen.oom_killed) == (None, None, False)
     assert "not-to-be-seen" not in repr(seen)
 
@@ -65,7 +66,7 @@ def test_a_container_that_has_ended_is_seen_where_it_is_asked_for(asked, start):
     made.wait()
     seen = named(asked, made.name, ended=True)
     assert (seen.running, seen.exit_code, seen.memory, seen.init) == (False, 3, 0, False)
-    assert abs(seen.ended - seen.started) < 30  # engines tell the end of a short life before its start
+    assert abs(seen.ended - seen.started) < 600  # engines tell the end of a short life before its start
     assert made.name not in {one.name for one in asked.containers()}
 
 
@@ -89,7 +90,7 @@ def network(engine, asked):
     if asked.machine().rootless:
         pytest.skip("a rootless engine keeps its bridges in a network that the host has no address in")
     try:
-        made = engine.networks.create("evalharness-test-bridge")
+        made = engine.networks.create(own_name())
     except APIError as problem:
         pytest.skip(f"this engine makes no bridge: {problem.explanation}")
     yield made.name
@@ -97,6 +98,10 @@ def network(engine, asked):
 
 
 def test_a_container_reaches_the_bridge_and_never_the_hosts_loopback(engine, asked, box, network):
+    def of_the_box():
+        return {one.id for one in engine.containers.list(all=True, sparse=True, filters={"ancestor": box})}
+
+    before = of_the_box()  # those of an earlier test may be removing themselves just now
     gateway = asked.gateway(network)
     near = {"network": network, "address": gateway}
     heard = reaches_host(asked, box, bind=gateway, **near)
@@ -105,8 +110,7 @@ def test_a_container_reaches_the_bridge_and_never_the_hosts_loopback(engine, ask
     deaf = reaches_host(asked, box, bind="127.0.0.1", **near)
     assert deaf.state is Reached.NO
     assert "did not reach 127.0.0.1:" in deaf.words
-    left = engine.containers.list(all=True, filters={"ancestor": box})
-    assert left == []
+    assert of_the_box() <= before
 
 
 def test_what_cannot_be_tried_proves_nothing(asked, image):
@@ -146,10 +150,18 @@ def test_an_engine_that_is_silent(tmp_path):
             )
 
 
+class LateClock(SystemClock):
+    late = 0.0
+
+    def monotonic(self):
+        return super().monotonic() + self.late
+
+
 def test_time_is_up_for_all_questions_together(engine):
-    with Engine.reached(clock=SystemClock(), seconds=0.3) as reached:
-        time.sleep(0.3)
-        with pytest.raises(EngineUnavailable, match=r"did not answer within 0\.3 s"):
+    clock = LateClock()
+    with Engine.reached(clock=clock) as reached:
+        clock.late = PATIENCE
+        with pytest.raises(EngineUnavailable, match=f"did not answer within {PATIENCE:g} s"):
             reached.machine()
 
 

@@ -26,6 +26,12 @@ def told(*actions, container="c1", name="clbench-obo-1-2"):
         (("create", "start", "oom", "die:137"), [(Cause.OOM, 137)]),
         (("create", "start", "oom"), [(Cause.CHILD_OOM, None)]),
         (("start", "oom", "oom", "die:137"), [(Cause.CHILD_OOM, None), (Cause.OOM, 137)]),
+        # The engine hears of the memory from another watcher than of the process, and on a busy machine later.
+        (("create", "start", "die:137", "oom"), [(Cause.OOM, 137)]),
+        (("start", "die:137", "oom", "start", "die:0"), [(Cause.OOM, 137), (Cause.ENDED, 0)]),
+        (("start", "die:137", "start", "oom"), [(Cause.VANISHED, 137), (Cause.CHILD_OOM, None)]),
+        (("start", "kill:9", "die:137", "oom"), [(Cause.KILLED, 137), (Cause.CHILD_OOM, None)]),
+        (("start", "die:0", "kill:9", "start", "die:137"), [(Cause.ENDED, 0), (Cause.KILLED, 137)]),
         (("start", "oom", "die:0"), [(Cause.CHILD_OOM, None), (Cause.ENDED, 0)]),
         # Somebody ended what had lost a child before: the lack of memory was the child's.
         (("start", "oom", "kill:9", "die:137"), [(Cause.CHILD_OOM, None), (Cause.KILLED, 137)]),
