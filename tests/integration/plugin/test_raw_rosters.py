@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -55,9 +56,10 @@ def crux(project):
 
 
 def bodies(project):
-    rows = sqlite3.connect(project.home / "ledger.sqlite").execute(
-        "SELECT side, body_json FROM blocks JOIN comparison_arms USING (arm_key) WHERE request_id IS NOT NULL"
-    )
+    with closing(sqlite3.connect(project.home / "ledger.sqlite")) as ledger:
+        rows = ledger.execute(
+            "SELECT side, body_json FROM blocks JOIN comparison_arms USING (arm_key) WHERE request_id IS NOT NULL"
+        ).fetchall()
     return {side: json.loads(body) for side, body in rows}
 
 
