@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 MODULE = "pytest_evalharness.clbench.miniature"
+PATIENCE = 300.0
+"""Seconds for a command that hangs: one that goes on takes a few, and some more where the machine is busy."""
 
 
 @dataclass
@@ -43,7 +45,7 @@ class Miniature:
     def run(self, *argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         with self.start(*argv, **environment) as process:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=PATIENCE)
         return subprocess.CompletedProcess(argv, process.returncode, out, err)
 
     def set_faults(self, *faults: str) -> None:
