@@ -316,7 +316,7 @@ class _GoingOn:
     service: dict[str, Any]
 
     def written(self, cases: Sequence[CaseReport], code: int) -> str:
-        """Write the session's report; where it is, and what of it is missing."""
+        """Write the session's report; what the exit code says, where the report is, and what of it is missing."""
         from pytest_evalharness.base.clock import SystemClock, iso
         from pytest_evalharness.report import folder
         from pytest_evalharness.report.model import Report, field_notice
@@ -340,7 +340,8 @@ class _GoingOn:
             missing = folder.write(self.folder, report)
         except OSError as problem:
             missing = f"they could not be written: {problem.strerror or problem}"
-        return f"files: {printable(str(self.folder), 1000)}" + (f" ({missing})" if missing else "")
+        where = f"files: {printable(str(self.folder), 1000)}" + (f" ({missing})" if missing else "")
+        return f"exit {code}: {report.exit_words}\n{where}"
 
 
 def _going_on(ledger: Ledger, observatory: Observatory, run: RunRecord, home: Path) -> _GoingOn:

@@ -60,6 +60,8 @@ def test_resume_plays_it_to_its_end_and_posts_nothing_twice(project, interrupted
     assert code == 0
     assert "A/B crew: BETTER" in out
     assert "A/B imposter: " in out
+    assert out.splitlines()[-2] == "exit 0: every claim was met"
+    assert out.splitlines()[-1].startswith("files: ")
     assert "nothing was posted again" in errors
     assert project.posted == 4
     again = project.judge_here()
@@ -82,6 +84,7 @@ def test_cancel_says_what_ends_and_what_goes_on(project, interrupted, capfd):
     code, out, _ = runs(capfd, project, "resume", interrupted)
     assert code == 11
     assert "cancelled by hand" in out
+    assert "exit 11: untrustworthy" in out
     assert project.posted == 4
     fresh = project.judge_here("--eval-fresh")
     assert fresh.ret == 0
