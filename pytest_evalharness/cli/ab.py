@@ -230,10 +230,10 @@ class _Progress:
         from pytest_evalharness.base.events import EventReader
         from pytest_evalharness.report.progress import Narrator
 
-        self._reader = EventReader(session.events.path)
+        self._events = session.events.path
+        self._reader = EventReader(self._events)
         self._narrator = Narrator(quiet=quiet, interactive=sys.stderr.isatty())
         self._quiet = quiet
-        self._seen: list[dict[str, Any]] = []
 
     def say(self, text: str) -> None:
         """A line of our own."""
@@ -242,16 +242,16 @@ class _Progress:
 
     def show(self) -> None:
         """Print what is new."""
-        events = list(self._reader.new())
-        self._seen += events
-        for line in self._narrator.lines(events, time.monotonic()):
+        for line in self._narrator.lines(self._reader.new(), time.monotonic()):
             print(f"evalharness: {spelt(line)}", file=sys.stderr, flush=True)
 
     def still_running(self) -> tuple[str, ...]:
         """What was posted and has not ended."""
+        from pytest_evalharness.base.events import EventReader
         from pytest_evalharness.report.progress import still_running
 
-        return still_running(self._seen)
+        # All events anew: an interrupt may have come between the reading of some and their being shown.
+        return still_running(list(EventReader(self._events).new()))
 
 
 # -------------------------------------------------------------------- explain

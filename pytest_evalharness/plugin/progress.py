@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Generator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -46,13 +47,14 @@ class Progress:
         )
         self._standings = Standings() if live else None
         self._drawn = 0
-        self._seen: list[dict[str, Any]] = []
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._busy = threading.Lock()
+        self._printing = threading.Lock()
 
     def follow(self) -> None:
         """Follow the events from a thread: an xdist controller runs no case in which it could print."""
+        self.config.pluginmanager.register(self, _NAME)
         self._thread = threading.Thread(target=self._tail, name="evalharness-progress", daemon=True)
         self._thread.start()
 
@@ -64,7 +66,7 @@ class Progress:
         """Show what is left and stop following."""
         self._stop.set()
         if self._thread is not None:
-            self._thread.join(2.0)
+            self._thread.join()
         self.show()
         self.clear()
 
@@ -77,10 +79,12 @@ class Progress:
         if lines or (events and self._standings is not None):
             self._print(lines)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self) -> None:
-        """A phase of a case is over: pytest is about to say so."""
-        self.clear()
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self) -> Generator[None, object, object]:
+        """A phase of a case is over: pytest is about to say so, and not in the middle of one of our lines."""
+        with self._printing:
+            self.clear()
+            return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_exception_interact(self) -> None:
@@ -95,12 +99,13 @@ class Progress:
 
     def still_running(self) -> tuple[str, ...]:
         """The requests that were posted and that the same command goes on with; after a wedge it does not."""
+        from pytest_evalharness.base.events import EventReader
         from pytest_evalharness.report.progress import still_running
 
-        return still_running(self._seen)
+        # All events anew: an interrupt may have come between the reading of some and their being shown.
+        return still_running(list(EventReader(self.run.events.path).new()))
 
     def _note(self, events: list[dict[str, Any]]) -> None:
-        self._seen += events
         for event in events:
             if event.get("kind") == "case":
                 tally_of(self.config).collected.add(str(event["id"]))
@@ -120,7 +125,7 @@ class Progress:
         reporter = self._reporter
         if reporter is None:
             return
-        with self._outside_capture():
+        with self._printing, self._outside_capture():
             self._draw("")
             _write(reporter, lines)
             standings = self._standings.line if self._standings is not None else ""
@@ -146,12 +151,15 @@ class Progress:
         shown = fitted(_sayable(text), width)
         blanks = min(self._drawn, width) - columns(shown)
         back = "\r" if not shown else ""
+        # Before it is written: an interrupt that comes right after must find something to take away.
+        self._drawn = max(self._drawn, columns(shown))
         sys.stdout.write(f"\r{shown}{' ' * blanks}{back}")
         sys.stdout.flush()
         self._drawn = columns(shown)
 
 
 _PREFIX = "evalharness: "
+_NAME = "evalharness-progress"
 
 
 def _write(reporter: TerminalReporter, lines: list[str]) -> None:
@@ -220,7 +228,7 @@ def start(config: pytest.Config, *, threaded: bool) -> Progress:
     live = not threaded and _can_update(config)
     shown = config.stash[_PROGRESS] = Progress(config, run, live=live)
     if live:
-        config.pluginmanager.register(shown, "evalharness-progress")
+        config.pluginmanager.register(shown, _NAME)
     if threaded:
         shown.follow()
     else:
