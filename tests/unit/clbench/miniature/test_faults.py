@@ -1,13 +1,17 @@
 """Faults strike where they are told to, and a file changes them while something runs."""
 
+import itertools
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pytest_evalharness.clbench.miniature import faults
 from pytest_evalharness.clbench.miniature.faults import KNOWN, BadFault, Faults, fault
+from pytest_evalharness.clbench.miniature.systems.contract import Place
+from pytest_evalharness.clbench.miniature.systems.ouroboros import adapter
 
 
 @pytest.mark.parametrize(
@@ -66,6 +70,15 @@ def test_the_environment_and_the_file_add_up_and_the_file_is_read_again(tmp_path
     assert faults.striking("stall", "mini_coin_duel", 0, 0) is None
     path.unlink()
     assert faults.striking("null", "mini_coin_duel", 0, 0)
+
+
+def test_an_outage_is_there_at_its_first_look_however_short_it_is(tmp_path, monkeypatch):
+    """A process may stand still for longer between two lines."""
+    monkeypatch.setattr(adapter, "time", SimpleNamespace(monotonic=itertools.count(step=10).__next__))
+    (tmp_path / "faults.json").write_text('["outage=mini_ledger_lookup:0:2@0.1"]')
+    params = {**adapter.Ouroboros.parameters, "engine": "llm"}
+    system = adapter.Ouroboros(Place(tmp_path, "mini_ledger_lookup", 0), params)
+    assert [system._network_down(2) for _ in range(2)] == [True, False]
 
 
 def test_every_fault_says_what_it_does_and_something_asks_whether_it_strikes():

@@ -154,8 +154,9 @@ class Ouroboros(System):
         if value is None:
             self.down_since = None
             return False
-        if self.down_since is None:
+        if self.down_since is None:  # the first look finds it, however short it is
             self.down_since = time.monotonic()
+            return True
         return not value or time.monotonic() - self.down_since < value
 
     def _tell_wait(self, task_id: str, phase: str, waited: float) -> None:
