@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_evalharness.net import Limits, Transport
+from pytest_evalharness.net import Limits, Transport, downloads, pool
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +34,27 @@ def clock(wire: ModuleType) -> Any:
 
 
 @pytest.fixture
+def standing(wire: ModuleType) -> Any:
+    """A clock on which only waits take time, for `connect(…, clock=standing)`."""
+    return wire.StandingClock()
+
+
+@pytest.fixture
+def nobody(wire: ModuleType) -> Iterator[Any]:
+    """An address that refuses connections."""
+    made = wire.Nobody()
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def long_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections are kept however long the machine takes for what comes between two requests: they are counted."""
+    for module in (downloads, pool):
+        monkeypatch.setattr(module, "KEPT_SECONDS", 600.0)
+
+
+@pytest.fixture
 def serve(wire: ModuleType) -> Iterator[Callable[..., Any]]:
     servers = []
 
@@ -49,17 +70,18 @@ def serve(wire: ModuleType) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def connect(clock: Any) -> Iterator[Callable[..., Transport]]:
-    """A transport to a URL, with short limits and a clock that does not wait."""
+    """A transport to a URL, with few tries and a clock that does not wait."""
     opened: list[Transport] = []
 
     def make(url: str, **options: Any) -> Transport:
         given = {
             "headers": {"Authorization": "Bearer s3cret-t0ken"},
             "environ": {},
-            "limits": SHORT,
+            "limits": FEW,
+            "clock": clock,
             **options,
         }
-        transport = Transport(url, clock=clock, rng=random.Random(7), **given)
+        transport = Transport(url, rng=random.Random(7), **given)
         opened.append(transport)
         return transport
 
@@ -68,4 +90,5 @@ def connect(clock: Any) -> Iterator[Callable[..., Transport]]:
         transport.close()
 
 
-SHORT = Limits(connect=0.2, read=0.15, total=30.0, submit=30.0, tries=4, body=4096)
+# Whoever is silent on purpose is told of with limits of the test's own: here a machine that is busy must not look silent.
+FEW = Limits(connect=60.0, read=60.0, total=60.0, submit=60.0, tries=4, body=4096)

@@ -1,4 +1,4 @@
-"""A loopback server that answers by a script, and a clock that waits without waiting."""
+"""A loopback server that answers by a script, and clocks that wait without waiting."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def hang_up_after(data: bytes) -> Step:
 
 def silent(connection: socket.socket, _request: Request) -> None:
     """Say nothing until the client goes."""
-    connection.settimeout(10)
+    connection.settimeout(300)
     with contextlib.suppress(OSError):
         connection.recv(1)
 
@@ -181,6 +181,19 @@ def _read(connection: socket.socket) -> Request | None:
     return Request(method, target, headers, body)
 
 
+class Nobody:
+    """An address at which nobody listens. It stays taken, so that nobody else can come to listen there meanwhile."""
+
+    def __init__(self) -> None:
+        self._held = socket.socket()
+        self._held.bind(("127.0.0.1", 0))
+        self.port = self._held.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def close(self) -> None:
+        self._held.close()
+
+
 class SkippingClock:
     """Real time plus all the waits that nobody waited for; they are in `waits`."""
 
@@ -202,3 +215,10 @@ class SkippingClock:
         self.waits.append(seconds)
         self._skipped += seconds
         return False
+
+
+class StandingClock(SkippingClock):
+    """The waits alone: however long the machine takes for what is between them, no time passes."""
+
+    def monotonic(self) -> float:
+        return self._skipped
