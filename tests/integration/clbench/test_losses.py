@@ -94,9 +94,14 @@ def test_the_command_tells_them_of_a_folder(struck, capsys):
     assert "has mode 0644" in out
 
 
+class InAnHour(SystemClock):
+    def now(self):
+        return super().now() + 3600.0
+
+
 def test_the_command_tells_them_by_name_and_as_json(struck, tmp_path, capsys):
     miniature, runs_root, _ = struck
-    with Ledger.open(tmp_path, clock=SystemClock(), owner=Owner.current("tests")) as ledger:
+    with Ledger.open(tmp_path, clock=InAnHour(), owner=Owner.current("tests")) as ledger:
         told = {
             "run_folder": str(miniature.run_folder("struck")), "checkout": str(miniature.root), "embedded": True,
         }  # fmt: skip

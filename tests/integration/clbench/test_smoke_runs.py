@@ -18,6 +18,7 @@ from pytest_evalharness.clbench.campaign.processes import Graces
 from pytest_evalharness.clbench.campaign.smoke import run_smoke
 from pytest_evalharness.cli import main
 
+PATIENCE = 180.0
 TASK = "mini_ledger_lookup"
 ENGINE = ("--system", "ouroboros", "--param", "docker=false", "--param", "loop=action")
 
@@ -123,7 +124,7 @@ def test_an_instance_that_never_ends_is_ended(miniature, tmp_path, monkeypatch):
     monkeypatch.setenv("CLBENCH_MINIATURE_FAULTS", f"livelock={TASK}")
     checkout = open_checkout(str(miniature.root), tmp_path / "home")
     campaign = campaign_of(checkout, "plain", PlanKind.SMOKE, "smoke")
-    graces = Graces(1.0, 1.0, 5.0)
+    graces = Graces(1.0, 1.0, PATIENCE)
     found = run_smoke(campaign, tmp_path / "home", clock=SystemClock(), limit=1.5, graces=graces)
     assert (found.exit_code, found.typed_answers, found.whole) == (None, 0, False)
     assert any("it was ended after" in one for one in found.notices)
@@ -135,7 +136,7 @@ def began(words, miniature, **environment):
     """The command in a process of its own, once its benchmark is under way."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest_evalharness.cli", *words],
-        env={**os.environ, "CLBENCH_MINIATURE_PACE": "30", **environment},
+        env={**os.environ, "CLBENCH_MINIATURE_PACE": "600", **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -145,8 +146,8 @@ def began(words, miniature, **environment):
     return process
 
 
-def until(condition, what, patience=60.0):
-    deadline = time.monotonic() + patience
+def until(condition, what):
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, what
         time.sleep(0.02)
@@ -162,7 +163,7 @@ def benchmarks(miniature):
 def test_a_signal_ends_all_of_it(smoke, miniature, number):
     process = began(smoke("--system", "plain"), miniature)
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert told.endswith("interrupted: nothing of this smoke goes on; the next begins anew\n")
     assert benchmarks(miniature) == []
