@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import signal
 import struct
 import subprocess
@@ -17,6 +18,8 @@ import pytest
 UPDATED = re.compile(r"evalharness: candidate keeper:v2 \d+ of 30, base(?:line keeper:v1 \d+ of 30|.*…)")
 UNTOLD = {"NO_COLOR", "PY_COLORS", "COLUMNS", "CI"}
 ROWS = 300  # nothing scrolls away
+_HUNG = 300
+"""Seconds after which nobody is waited for any more."""
 
 
 class Terminal:
@@ -42,15 +45,17 @@ class Terminal:
 
     def read(self, until=None):
         """Watch it until it ends, or until the updated line shows something; returns its exit code."""
-        end = time.monotonic() + 90
+        end = time.monotonic() + _HUNG
         while time.monotonic() < end:
+            if not select.select([self._master], [], [], 1.0)[0]:
+                continue
             try:
                 data = os.read(self._master, 65536)
             except OSError:  # nobody has the terminal open any more
                 data = b""
             if not data:
                 os.close(self._master)
-                return self.process.wait(30)
+                return self.process.wait(_HUNG)
             self.raw += data
             self._stream.feed(data)
             self.updated += [line for line in self.lines if UPDATED.search(line)]
@@ -76,22 +81,34 @@ class Terminal:
 
 @pytest.fixture
 def on_a_terminal(project):
+    """Starts runs on terminals, whose games wait for `project.league.heal()`: so a count is there for as long as it takes."""
+    started = []
+
     def start(*more, width=80, environment=(), **words):
         command = [sys.executable, "-m", "pytest", *project.command(*more, **words)]
-        return Terminal(command, project.pytester.path, width=width, **dict(environment))
+        started.append(Terminal(command, project.pytester.path, width=width, **dict(environment)))
+        return started[-1]
 
-    project.league.fault("slow-queue=1")  # long enough for a count to be shown
-    return start
+    project.league.fault("closed-queue")
+    yield start
+    for terminal in started:
+        terminal.process.kill()
+        terminal.process.wait()
 
 
 def words_of(lines):
     return " ".join(" ".join(lines).split())
 
 
+def none_has_ended(terminal):
+    return any("0 of 30 episodes have ended" in line for line in terminal.lines)
+
+
 def test_a_serial_run_on_a_terminal(project, on_a_terminal):
     terminal = on_a_terminal()
+    assert terminal.read(until=lambda seen: any(map(UPDATED.fullmatch, seen.updated))) is None
+    project.league.heal()
     assert terminal.read() == 0, terminal.lines
-    assert any(UPDATED.fullmatch(line) for line in terminal.updated)
     assert not any(UPDATED.search(line) for line in terminal.lines)
     told = [line for line in terminal.lines if line.startswith("evalharness: ")]
     assert [re.sub(r" (candidate|baseline) keeper:v\d: ", " ", line) for line in told] == [
@@ -115,14 +132,16 @@ def test_a_serial_run_on_a_terminal(project, on_a_terminal):
 @pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"NO_COLOR": "1"}], ids=["dumb", "no colour"])
 def test_a_terminal_without_colour(project, on_a_terminal, environment):
     terminal = on_a_terminal(width=60, environment=environment)
+    dumb = environment.get("TERM") == "dumb"
+    assert terminal.read(until=none_has_ended if dumb else lambda seen: seen.updated) is None
+    project.league.heal()
     assert terminal.read() == 0, terminal.lines
     assert b"\x1b" not in terminal.raw
-    dumb = environment.get("TERM") == "dumb"
     assert bool(terminal.updated) is not dumb
     if dumb:  # whoever cannot go back gets lines
         ours = terminal.raw.rpartition(b"collected 1 item")[2]
         assert b"\r" not in ours.replace(b"\r\n", b"\n")
-        assert any("0 of 30 episodes have ended" in line for line in terminal.lines)
+        assert none_has_ended(terminal)
     assert not any(UPDATED.search(line) for line in terminal.lines)
     assert 50 < max(map(len, terminal.written(" evalharness: "))) <= 60
 
@@ -133,6 +152,8 @@ def test_a_terminal_without_colour(project, on_a_terminal, environment):
 )
 def test_nothing_is_updated_where_others_write_or_less_is_wanted(project, on_a_terminal, more, lines):
     terminal = on_a_terminal(*more)
+    assert terminal.read(until=lambda seen: words_of(seen.lines).count("posted as") == 2) is None
+    project.league.heal()
     assert terminal.read() == 0, terminal.lines
     assert terminal.updated == []
     assert any("of 30 episodes have ended" in line for line in terminal.lines) is lines
@@ -140,14 +161,12 @@ def test_nothing_is_updated_where_others_write_or_less_is_wanted(project, on_a_t
 
 @pytest.mark.slow
 def test_an_interrupt_leaves_no_half_line(project, on_a_terminal):
-    project.league.fault("slow-queue=60")
     terminal = on_a_terminal()
     assert terminal.read(until=lambda seen: seen.updated) is None
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.read() == 2
     assert not any(UPDATED.search(line) for line in terminal.lines)
     assert words_of(terminal.lines).count("still running on the server: ") == 2
-    project.league.heal()
 
 
 def test_a_pipe_gets_whole_lines_without_colour(project):
