@@ -235,9 +235,9 @@ class League:
         key = json.dumps(plan.to_json(), sort_keys=True)
         if key not in self._expected:
             home = new_home()
-            process = Household(home, self).process(plan)
-            self._expected[key] = process.lived().essence
-            shutil.rmtree(home)
+            household = Household(home, self)
+            self._expected[key] = household.process(plan).lived().essence
+            household.leave()
         return self._expected[key]
 
 
@@ -273,6 +273,11 @@ class Household:
 
     def process(self, plan, *, ends=lambda _: False, session=None, **options) -> Process:
         return Process(self, plan, Life(ends), session or f"session-{len(self.lives)}", options)
+
+    def leave(self) -> None:
+        """Close the file and remove everything."""
+        self.keeper.close()
+        shutil.rmtree(self.home)
 
     def blocks(self):
         with closing(sqlite3.connect(self.keeper.path, timeout=300)) as file:

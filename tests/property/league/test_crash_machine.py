@@ -6,7 +6,6 @@ undisturbed run comes to; where a server cannot tell what became of a POST, it s
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 
@@ -76,9 +75,9 @@ def check_end(house, process, plan) -> None:
 
 @pytest.fixture
 def house(mortal, league):
-    home = mortal.new_home()
-    yield mortal.Household(home, league)
-    shutil.rmtree(home)
+    household = mortal.Household(mortal.new_home(), league)
+    yield household
+    household.leave()
 
 
 # ------------------------------------------------------------------------- the named moments
@@ -134,12 +133,11 @@ def test_the_same_command_goes_on_whichever_step_was_the_last(mortal, league):
     plan = mortal.plan(episodes=1)
     number, died = 1, True
     while died:
-        home = mortal.new_home()
-        house = mortal.Household(home, league)
+        house = mortal.Household(mortal.new_home(), league)
         died = house.process(plan, ends=mortal.at(number)).end().result is None
         check(house)
         check_end(house, house.process(plan).lived(), plan)
-        shutil.rmtree(home)
+        house.leave()
         number += 1
     assert number > 100
 
@@ -246,8 +244,7 @@ class CrashMachine(RuleBasedStateMachine):
             self.league.heal()
             self.league.undisturbed(self.plan)
         self.league.heal(*dialect, spec)
-        self.home = self.mortal.new_home()
-        self.house = self.mortal.Household(self.home, self.league)
+        self.house = self.mortal.Household(self.mortal.new_home(), self.league)
         self.found = None
         self.hidden = spec.startswith("not-visible")
         self.watch(self.house.process(self.plan, ends=self.mortal.when(step)))
@@ -259,7 +256,7 @@ class CrashMachine(RuleBasedStateMachine):
             self.go_on_to_the_end()
         finally:
             self.league.heal()
-            shutil.rmtree(self.home)
+            self.house.leave()
 
     # ---------------------------------------------------------------- rules
 
