@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -13,7 +15,9 @@ from pytest_evalharness.verdict.judge import judge
 from pytest_evalharness.verdict.words import Reason
 
 SIDES = ("candidate", "baseline")
-_SECONDS = 20
+_SECONDS = 120
+"""A busy machine is no failure."""
+_STARTS = 4
 _SILENT = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-extensions",
@@ -34,10 +38,33 @@ def driver():
     for word in _SILENT:
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    running = selenium.Chrome(options=options, service=selenium.ChromeService(chromedriver))
+    running = _started(selenium, options, chromedriver)
     running.set_page_load_timeout(_SECONDS)
+    running.set_script_timeout(_SECONDS)
     yield running
     running.quit()
+
+
+def _started(selenium, options, chromedriver):
+    """A browser. Its driver gets a port that was free a moment ago: where somebody else has it by now, another one is tried."""
+    from selenium.common.exceptions import WebDriverException
+
+    for left in reversed(range(_STARTS)):
+        try:
+            return selenium.Chrome(options=options, service=selenium.ChromeService(chromedriver))
+        except WebDriverException:
+            if not left:
+                raise
+    return None
+
+
+def until(look):
+    """What `look` finds, as soon as it finds something."""
+    deadline = time.monotonic() + _SECONDS
+    while not (found := look()):
+        assert time.monotonic() < deadline, f"nothing happened within {_SECONDS} s"
+        time.sleep(0.02)
+    return found
 
 
 class Browser:
@@ -50,23 +77,31 @@ class Browser:
         """Lay the page out on a screen of so many pixels."""
         shape = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
+        until(lambda: self.run("return window.innerWidth;") == width)
 
     def media(self, kind="screen", theme="light"):
         """Show it on a screen or on paper, in a theme."""
         feature = {"name": "prefers-color-scheme", "value": theme}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": kind, "features": [feature]})
+        shown = f"{kind} and (prefers-color-scheme: {theme})"
+        until(lambda: self.run("return matchMedia(arguments[0]).matches;", shown))
 
     def run(self, script, *arguments):
         """What a function body returns in the page."""
         return self.driver.execute_script(script, *arguments)
 
     def open_all(self, selector="details"):
-        """Unfold parts of the page."""
-        self.run(
-            "document.querySelectorAll(arguments[0]).forEach((part) => { part.open = true; });", selector
+        """Unfold parts of the page. What is unfolded is drawn in an event of its own, which is waited for."""
+        self.driver.execute_async_script(
+            """
+            const [selector, done] = arguments;
+            const shut = [...document.querySelectorAll(selector)].filter((part) => !part.open);
+            const heard = shut.map((part) => new Promise((told) => part.addEventListener("toggle", told, { once: true })));
+            shut.forEach((part) => { part.open = true; });
+            Promise.all(heard).then(() => done());
+            """,
+            selector,
         )
-        # what is unfolded is drawn in an event of its own
-        self.driver.execute_async_script("const done = arguments[0]; setTimeout(done, 0);")
 
     def one(self, selector):
         """The first element that a selector means."""
@@ -94,6 +129,22 @@ class Browser:
     def console(self):
         """What the page complained of since this was last asked."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    @contextmanager
+    def seconds_of_work(self):
+        """How long the page has kept a processor busy: on a busy machine it takes longer by the clock."""
+
+        def worked():
+            told = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+            return next(one["value"] for one in told if one["name"] == "TaskDuration")
+
+        self.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+        yield worked
+        self.driver.execute_cdp_cmd("Performance.disable", {})
+
+    def complains(self, words):
+        """Wait until the page complains in these words."""
+        until(lambda: any(words in line for line in self.console()))
 
     def requests(self):
         """The addresses that were asked for since this was last asked."""

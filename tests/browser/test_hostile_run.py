@@ -36,7 +36,7 @@ def page(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )  # fmt: skip
     (written,) = tmp_path.glob(".evalharness/runs/*/report.html")
     assert done.returncode == 11, done.stdout
