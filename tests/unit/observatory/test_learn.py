@@ -100,11 +100,9 @@ def test_who_takes_no_token_at_all_is_not_assumed_about(client, wire):
         client(wire.reply({"detail": "token expired"}, 401)).learn()
 
 
-def test_a_server_that_is_not_there(client, wire):
-    dead = wire.ScriptedServer(b"")
-    dead.close()
+def test_a_server_that_is_not_there(client, nobody):
     with pytest.raises(ServerUnreachable):
-        client.at(f"{dead.url}/api").learn()
+        client.at(f"{nobody.url}/api").learn()
 
 
 # ------------------------------------------------------------------------------ cancel
