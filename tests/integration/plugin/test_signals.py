@@ -8,6 +8,30 @@ import time
 import pytest
 
 SERIAL_AND_WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+LONG_END = """
+import pathlib, time
+import pytest
+from pytest_evalharness.plugin import signals
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session):
+    end = session.config.stash.get(signals._END, None)  # workers have none
+    deadline = time.monotonic() + 120
+    while end is not None and end._seen < {signals} and time.monotonic() < deadline:
+        pathlib.Path(f"seen-{{end._seen}}").touch()
+        time.sleep(0.01)
+"""
+"""Before its reports are written, a run waits until it has got so many signals, and tells how many it has."""
+
+
+def until_it_ends(project, process, signals):
+    """Wait until a run is on its way to its end, and has got so many signals."""
+    told = project.pytester.path / f"seen-{signals}"
+    deadline = time.monotonic() + 300
+    while not told.exists():
+        assert process.poll() is None, process.stdout.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -25,10 +49,7 @@ def waiting(project):
             text=True,
         )
         processes.append(process)
-        deadline = time.monotonic() + 60
-        while project.posted != 2 and time.monotonic() < deadline:
-            assert process.poll() is None, process.stdout.read()
-            time.sleep(0.05)
+        project.until_noted(process)
         return process
 
     yield start
@@ -38,7 +59,7 @@ def waiting(project):
 
 
 def ended(process):
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=300)
     return process.returncode, output
 
 
@@ -60,12 +81,14 @@ def test_sigterm_is_an_interrupt(project, waiting, workers):
 @pytest.mark.thread(row=12)
 @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_spoils_no_report(project, waiting, workers, second):
+    project.pytester.makeconftest(LONG_END.format(signals=2))
     process = waiting(*workers)
     process.send_signal(signal.SIGINT)
-    time.sleep(0.05)  # well within the end of a run: one that has ended dies of a signal as any process does
+    until_it_ends(project, process, 1)  # one that has ended dies of a signal as any process does
     process.send_signal(second)
     code, output = ended(process)
     assert code == 2, output
+    assert "already ending, reports are being written" in output
     assert "still running on the server: candidate keeper:v2 " in output
     assert project.junit.exists()
     assert project.results()["exit_code"] == 2
@@ -87,9 +110,11 @@ def test_the_handlers_are_there_only_while_eval_cases_run(project):
 
 
 def test_a_third_signal_ends_it_at_once(project, waiting):
+    project.pytester.makeconftest(LONG_END.format(signals=3))
     process = waiting("-p", "no:terminal")
-    for _ in range(3):
+    for sent in range(3):
         process.send_signal(signal.SIGTERM)
-        time.sleep(0.02)
+        if sent < 2:
+            until_it_ends(project, process, sent + 1)
     code, _ = ended(process)
-    assert code in (2, -signal.SIGTERM)  # it may have ended in order before the third came
+    assert code == -signal.SIGTERM
