@@ -30,7 +30,7 @@ def test_a_wedged_seat_fails_loudly(project):
     assert "EVH231" in said(result)
 
 
-def test_one_wedged_arm_ends_the_others_wait(project):
+def test_one_wedged_arm_ends_the_others_wait(project, baseline_is_well):
     project.league.fault("wedged-seat=0:keeper:v2")
     result = project.judge_here("--eval-stall-grace=0.5")
     assert result.ret == 11
