@@ -118,7 +118,7 @@ class Folder:
         without = [word for name in UNUSED for word in ("-p", f"no:{name}")]
         command = [*without, f"--junitxml={self.junit}", *more]
         if "-n" in more:
-            return self.pytester.runpytest_subprocess(*command, timeout=120)
+            return self.pytester.runpytest_subprocess(*command, timeout=300)
         return self.pytester.runpytest_inprocess(*command)
 
     def results(self):

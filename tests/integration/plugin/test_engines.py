@@ -62,7 +62,7 @@ class Folder:
 
     def run(self, *more):
         if "-n" in more:
-            return self.pytester.runpytest_subprocess(*self.command(*more), timeout=120)
+            return self.pytester.runpytest_subprocess(*self.command(*more), timeout=300)
         return self.pytester.runpytest_inprocess(*self.command(*more), syspathinsert=True)
 
     def results(self):
