@@ -566,23 +566,25 @@ def test_what_a_game_leaves_can_come_late(arena):
     assert bulk() == {"sealed"}
 
 
-def test_an_episode_that_fails_is_played_again_while_its_request_lives(arena, wait_until):
+def test_an_episode_that_fails_is_played_again_while_its_request_lives(arena):
+    feed = "/v2/episode-requests/changes"
     arena.fault("retried-episodes=1")
     arena.fault("not-visible=0")
 
-    def seen_failed():
-        """A request while its episode had failed, which is told for half a second: who was kept from looking asks anew."""
+    # It can be read as failed for half a second: the feed tells of it whoever has asked before it began to play.
+    for pending in (0.5, 2, 8, 32):
+        arena.fault(f"slow-queue={pending}")
         made = arena.create(arena.body(num_episodes=1))
-        seen = wait_until(
-            lambda: (now := _state(arena, made)) and (now["failed_count"] or now["completed_count"]) and now
-        )
-        return seen if seen["failed_count"] else None
+        cursor = arena.get(feed, ids=made["id"])["next_cursor"]
+        news = arena.get(feed, ids=made["id"], cursor=cursor, wait_seconds=30, view="progress")
+        [failed] = [each["episode"] for each in news["entries"]] or [{"status": "pending"}]
+        if failed["status"] == "failed":
+            break
 
-    failed = wait_until(seen_failed)
-    assert failed["status"] == "running"
-    assert failed["episodes"][0]["error_type"] == "player_never_started"
+    assert (failed["status"], failed["error_type"]) == ("failed", "player_never_started")
+    assert news["batches"][0]["status"] == "running"
 
-    ended = arena.finished(failed["id"])
+    ended = arena.finished(made["id"])
     assert (ended["status"], ended["completed_count"], ended["failed_count"]) == ("completed", 1, 0)
     assert ended["episodes"][0]["error_type"] is None
 

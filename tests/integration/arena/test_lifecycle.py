@@ -321,14 +321,17 @@ def test_bulk_reads_page_and_filter(arena):
 
 
 def test_the_feed_tells_every_change_and_waits_for_the_next(arena, wait_until):
-    arena.fault("slow-queue=0.4")
+    arena.fault("closed-queue")
     made = arena.create(arena.body(num_episodes=3))
     wait_until(lambda: arena.detail(made["id"]))
     path = "/v2/episode-requests/changes"
 
     page = arena.get(path, ids=made["id"], limit=2)
     assert (page["phase"], page["has_more"]) == ("snapshot", True)
-    states = {}
+    states = {entry["id"]: entry["episode"]["status"] for entry in page["entries"]}
+    page = arena.get(path, ids=made["id"], cursor=page["next_cursor"])
+    assert (page["phase"], page["has_more"]) == ("snapshot", False)
+    arena.no_faults()
     for _ in range(50):
         states |= {entry["id"]: entry["episode"]["status"] for entry in page["entries"]}
         if page["batches"][0]["status"] == "completed" and not page["has_more"]:
