@@ -255,14 +255,18 @@ class CampaignLease:
             run(sql, pid, started, self.name, _latest_start(run, self.name).number)
 
     def saw(self, processes: Iterable[SeenProcess]) -> None:
-        """Write down processes of the latest start, so that whoever comes later knows them without their environment."""
+        """Write down processes of the latest start, so that whoever comes later knows them without their environment.
+
+        What was told of one before is replaced.
+        """
         with self._access.storage.transaction() as run:
             self._held(run)
             number = _latest_start(run, self.name).number
             for one in processes:
                 told = {key: value for key, value in asdict(one).items() if key in {"command", "task"}}
                 run(
-                    "INSERT INTO campaign_processes VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                    "INSERT INTO campaign_processes VALUES (?, ?, ?, ?, ?, ?, ?) "
+                    "ON CONFLICT DO UPDATE SET told_json = excluded.told_json",
                     *(self.name, number, one.host, one.pid, one.started, dump(told)),
                     self._access.clock.now(),
                 )

@@ -51,7 +51,12 @@ class Census:
         found = self.find()
         living = domains(found, self._tasks)
         owner = {one.key: task for task, tree in living.items() for one in tree}
-        new = [one for one in found.values() if one.key not in self._task_of]
+        # Between fork and exec a domain's program looks like run-all: it is written down anew when it has become itself.
+        new = [
+            one
+            for one in found.values()
+            if one.key not in self._task_of or (one.key in owner and not self._task_of[one.key])
+        ]
         self._task_of |= {one.key: owner.get(one.key, "") for one in new}
         if new:
             self._journal.saw(

@@ -55,7 +55,8 @@ def trees(table: Mapping[int, Process], roots: Collection[int]) -> list[Process]
     for one in table.values():
         children.setdefault(one.parent, []).append(one.pid)
     found: dict[int, Process] = {}
-    pending = sorted(roots, reverse=True)
+    # A child's pid may be the smaller one: they begin anew where they end.
+    pending = sorted(roots, key=lambda pid: (_below(table, pid, roots), pid), reverse=True)
     while pending:
         pid = pending.pop()
         if pid in found or pid not in table:
@@ -63,6 +64,16 @@ def trees(table: Mapping[int, Process], roots: Collection[int]) -> list[Process]
         found[pid] = table[pid]
         pending += sorted(children.get(pid, ()), reverse=True)
     return list(found.values())
+
+
+def _below(table: Mapping[int, Process], pid: int, roots: Collection[int]) -> bool:
+    """Whether a process descends from another one of some."""
+    seen = {pid}
+    while (one := table.get(pid)) is not None and (pid := one.parent) not in seen:
+        if pid in roots:
+            return True
+        seen.add(pid)
+    return False
 
 
 def domains(found: Mapping[int, Process], tasks: Collection[str]) -> dict[str, list[Process]]:

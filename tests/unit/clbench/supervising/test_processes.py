@@ -174,6 +174,14 @@ def test_a_domain_is_the_tree_of_its_topmost_program():
     assert [one.pid for one in trees(TABLE, {10})] == [10, 11, 12, 13, 14, 15]
 
 
+def test_parents_come_before_children_also_where_pids_began_anew():
+    some = table((900, 1, "run-all"), (20, 900, "run alpha"), (7, 20, "worker"), (8, 20, "worker"))
+    for roots in ({900}, {7, 20, 900}, {7, 900}, {7, 8, 20, 900}):
+        assert [one.pid for one in trees(some, roots)] == [900, 20, 7, 8]
+    circle = table((3, 4, "a"), (4, 3, "b"))  # read while pids were given away
+    assert {one.pid for one in trees(circle, {3, 4})} == {3, 4}
+
+
 @pytest.mark.parametrize(
     ("words", "task"),
     [
