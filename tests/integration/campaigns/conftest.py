@@ -23,8 +23,9 @@ from pytest_evalharness.clbench.run_folder import read_run
 from pytest_evalharness.ledger.journal import Ledger
 from pytest_evalharness.ledger.ownership import Owner
 
-PATIENCE = 60.0
-QUICK = Rhythm(tick=0.05, look=0.1, told=1.0, hold=60.0, whole=300.0, graces=Graces(1.0, 3.0, 5.0))
+PATIENCE = 180.0
+QUICK = Rhythm(tick=0.05, look=0.1, told=1.0, hold=600.0, whole=3600.0, graces=Graces(1.0, 3.0, PATIENCE))
+CLI = ("-m", "pytest_evalharness.cli")
 BANDS, DUEL, LOOKUP = "mini_band_scan", "mini_coin_duel", "mini_ledger_lookup"
 
 
@@ -135,9 +136,9 @@ class Lab:
         self.stops.append(going.end)
         return going
 
-    def command(self, *words, tasks=(BANDS,), name="mine", into=subprocess.PIPE, **more):
+    def command(self, *words, tasks=(BANDS,), name="mine", into=subprocess.PIPE, before=(), program=CLI):
         """Start `evalharness clbench run`; what it says goes into a pipe."""
-        argv = [sys.executable, "-m", "pytest_evalharness.cli", "clbench", "run", "--home", self.home]
+        argv = [*before, sys.executable, *program, "clbench", "run", "--home", self.home]
         argv += [
             "--checkout",
             self.root,
@@ -155,13 +156,21 @@ class Lab:
             *(word for task in tasks for word in ("--task", task)),
             *words,
         ]
-        started = subprocess.Popen([str(word) for word in argv], stdout=into, stderr=into, text=True, **more)
+        started = subprocess.Popen([str(word) for word in argv], stdout=into, stderr=into, text=True)
         self.commands.append(started)
         return started
 
     def alive(self, name="mine"):
         with self.ledger() as ledger:
             return alive(ledger, name)
+
+    def gone(self, name="mine"):
+        """Whether nothing of it is alive; whoever is just becoming another program is not to be seen for a moment."""
+        return not any(self.alive(name) for _ in range(3))
+
+    def seen(self, name="mine"):
+        with self.ledger() as ledger:
+            return ledger.campaigns.processes(name)
 
     def record(self, name="mine"):
         with self.ledger() as ledger:

@@ -9,7 +9,7 @@ from pytest_evalharness.base.clock import SystemClock
 from pytest_evalharness.clbench.campaign.resuming import still_to_run
 from pytest_evalharness.cli import main
 from pytest_evalharness.ledger.states import CampaignState
-from tests.integration.campaigns.conftest import BANDS
+from tests.integration.campaigns.conftest import BANDS, PATIENCE
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_campaign_whose_run_all_was_killed_does_not_run_whatever_its_manifest_
     lab.faults(f"stall={BANDS}:0:1")
     going = lab.begin()
     until(lab.playing)
-    lab.kill(lab.starts()[0].pid)
+    lab.kill(until(lambda: lab.starts()[0].pid))
     assert going.join().state is CampaignState.LOST
     assert "mine: lost, " in lab.said[-1]
     assert " left" not in lab.said[-1]
@@ -113,7 +113,7 @@ def test_what_is_in_doubt_at_the_end_is_no_success_and_none_when_it_is_read_agai
     """A pass that was paid and earned nothing is told, and stays."""
     lab.set(faults=f"null={BANDS}:0:*")
     command = lab.command()
-    out, err = command.communicate(timeout=60)
+    out, err = command.communicate(timeout=PATIENCE)
     assert lab.record().state is CampaignState.FINISHED
     assert command.returncode == 1, out + err
     assert "poisoned" in out
