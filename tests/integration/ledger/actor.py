@@ -56,7 +56,7 @@ class Actor:
     def fresh(self, run_id):
         return self.ledger.open_comparison({"ask": 1}, run_id=run_id, case_name="c", fresh=True).attempt
 
-    def once(self, key, seconds=0.0, patience=20.0):
+    def once(self, key, seconds=0.0, patience=300.0):
         """Produce something; says whether it was this process that did."""
         mine = []
 

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ class Remote:
     def kill(self, *, reap=True):
         self.process.send_signal(signal.SIGKILL)
         if reap:
-            self.process.wait(10)
+            self.process.wait(60)
         else:
             # Dead for sure, and still in the process table. The end of its output would prove too little: a dying
             # process closes its files before it is dead.
@@ -197,7 +198,7 @@ def test_a_stopped_process_keeps_its_post(start):
 @linux
 def test_a_producer_that_is_killed_is_taken_over_by_one_that_waits(start):
     victim, *waiters = start(3)
-    assert victim("once", "roster", 60) == "producing"
+    assert victim("once", "roster", 600) == "producing"
     for waiter in waiters:
         waiter.send("once", "roster")
     victim.kill()
@@ -208,14 +209,23 @@ def test_a_producer_that_is_killed_is_taken_over_by_one_that_waits(start):
     assert {value[1] for value in values} == {producer.process.pid}
 
 
+def written(home):
+    """How many comparisons there are."""
+    with closing(sqlite3.connect(home / "ledger.sqlite", timeout=60)) as connection:
+        return connection.execute("SELECT count(*) FROM comparisons").fetchone()[0]
+
+
 @linux
 def test_killing_writers_in_the_middle_leaves_whole_transactions(start, home, ledger):
     """Frozen with its arms and blocks, or not at all; and the file stays sound."""
     for _ in range(2):
         writers = start(2)
+        before = written(home)
         for writer in writers:
             assert writer("churn") == "churning"
-        time.sleep(0.1)
+        until = time.monotonic() + 60
+        while written(home) < before + 5 and time.monotonic() < until:
+            time.sleep(0.01)
         for writer in writers:
             writer.kill()
     connection = sqlite3.connect(home / "ledger.sqlite")

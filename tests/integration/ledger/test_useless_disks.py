@@ -30,7 +30,7 @@ def on_a_disk(where, options, *, then="true", line=""):
         f'eval "$4" && exec "$3" {ACTOR} "$2/home" monday'
     )
     command = ["unshare", "--mount", "sh", "-c", script, "sh", options, str(where), sys.executable, then]
-    return subprocess.run(command, input=line, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, input=line, capture_output=True, text=True, check=False, timeout=300)
 
 
 @mounts
@@ -95,7 +95,7 @@ def test_a_folder_without_permission(tmp_path, name, words):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     assert words in json.loads(done.stdout)["refused"]
 
@@ -112,7 +112,7 @@ def test_a_limit_on_the_size_of_files(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     answer = json.loads(done.stdout)
     assert "full" in answer["refused"]

@@ -58,7 +58,8 @@ def repo(tmp_path):
 def ask(repo):
     def asked(folder=None, **words):
         environment = {**os.environ, **NOT_MINE, **words.pop("environment", {})}
-        return Git(folder or repo.path, SystemClock(), environment=environment, **words)
+        patient = {"seconds": 300.0, **words}  # a busy machine may take longer than a user would wait
+        return Git(folder or repo.path, SystemClock(), environment=environment, **patient)
 
     return asked
 

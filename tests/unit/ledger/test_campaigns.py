@@ -77,14 +77,14 @@ def test_of_many_who_ask_at_once_one_supervises(opened):
     ledgers = [opened(number) for number in range(1, 7)]
 
     def ask(ledger):
-        ready.wait(10)
+        ready.wait(60)
         got.append(ledger.campaigns.claim("mine"))
 
     threads = [threading.Thread(target=ask, args=(one,)) for one in ledgers]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     assert len(got) == 6
     assert sum(one is not None for one in got) == 1
 

@@ -61,21 +61,28 @@ def test_one_posts_at_a_time_and_the_dead_do_not_count(opened, morgue, clock):
         assert clock.time == before, "nobody waits for the dead"
 
 
-def test_threads_take_turns_too(ledger):
-    inside = threading.Event()
+def test_threads_take_turns_too(ledger, clock, monkeypatch):
+    inside, waits, out = threading.Event(), threading.Event(), threading.Event()
     seen = []
 
+    def wait(_seconds, _stop=None):
+        waits.set()
+        out.wait(60)
+
     def second():
-        inside.wait(10)
+        inside.wait(60)
         with ledger.spending.turn():
             seen.append("second")
 
+    monkeypatch.setattr(clock, "wait", wait)
     thread = threading.Thread(target=second)
     thread.start()
     try:
         with ledger.spending.turn():
             inside.set()
+            assert waits.wait(60), "nobody waits for the first one's end"
             seen.append("first")
     finally:
-        thread.join(10)
+        out.set()
+        thread.join(60)
     assert seen == ["first", "second"]

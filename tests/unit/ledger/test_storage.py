@@ -233,7 +233,7 @@ def test_threads_of_one_process_exclude_each_other(ledger, opened, lay):
 
     def work(number):
         mine = ledgers[number % 2]
-        start.wait(10)
+        start.wait(60)
         for block_id in blocks:
             lease = mine.acquire(block_id)
             if lease is not None:
@@ -244,7 +244,7 @@ def test_threads_of_one_process_exclude_each_other(ledger, opened, lay):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     assert sorted(won) == sorted(blocks)
 
 
