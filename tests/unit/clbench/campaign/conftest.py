@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from pytest_evalharness.base.git import Git
 from pytest_evalharness.clbench.domains import CODEBASE, DATABASE, SALES
 
 FIRST = "2026-07-20T08-00-00.000001Z_run-all"
@@ -188,6 +189,12 @@ class Laid:
         """Every file of the run directory, with its content."""
         files = sorted(path for path in self.folder.rglob("*") if path.is_file())
         return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A user who waits for git has less patience than a machine that is busy takes of it."""
+    monkeypatch.setitem(Git.__init__.__kwdefaults__, "seconds", 300.0)
 
 
 @pytest.fixture

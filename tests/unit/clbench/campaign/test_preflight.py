@@ -96,7 +96,10 @@ def look(campaign, home, **more):
     return found, {one.name: one for one in found.checks}
 
 
-def test_the_whole_of_a_seed(planned, tmp_path, provider):
+def test_the_whole_of_a_seed(planned, tmp_path, provider, monkeypatch):
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda _: SimpleNamespace(free=10**12)
+    )  # whatever else it holds
     engine = tmp_path / "engine"
     engine.mkdir()
     (engine / "server.py").touch()
