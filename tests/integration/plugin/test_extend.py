@@ -28,6 +28,11 @@ def runs(project, capfd):
     return command
 
 
+def run_ids(project):
+    """The runs that there are. The names of two that began in one second are in no order."""
+    return {path.name for path in (project.home / "runs").iterdir()}
+
+
 def judged(project, **more):
     """A run of one case that cannot tell; its id."""
     words = "".join(f", {key}={value!r}" for key, value in more.items())
@@ -85,8 +90,7 @@ def test_evidence_of_before_and_after_both_verify(project, runs, capfd):
     content = json.loads((project.home / "runs" / run_id / "evidence.json").read_text())
     (one,) = content["comparisons"]
     assert one["judgement"]["candidate"]["requested"] == 10
-    newest = max(path.name for path in (project.home / "runs").iterdir())
-    assert newest != run_id
+    (newest,) = run_ids(project) - {run_id}
     runs("export", newest)
     for name in (run_id, newest):
         assert main(["runs", "verify", str(project.home / "runs" / name / "evidence.json")]) == 0
@@ -178,7 +182,8 @@ def on_two_fields(project, runs):
     project.league.fault(GONE)
     code, _, errors = runs("extend", run_id, "--num", "6", "--new-stratum")
     assert code in (0, 1, 10), errors
-    return max(path.name for path in (project.home / "runs").iterdir())
+    (newest,) = run_ids(project) - {run_id}
+    return newest
 
 
 def test_the_case_reads_both_fields_again_as_two_strata(project, on_two_fields):
@@ -217,15 +222,15 @@ def test_the_case_reads_both_fields_again_as_two_strata(project, on_two_fields):
 
 
 def test_more_games_go_to_the_latest_field_and_every_state_verifies(project, runs, on_two_fields):
+    before = run_ids(project)
     code, out, _ = runs("extend", on_two_fields, "--num", "4")
     assert code in (0, 1, 4, 10)
     if code == 4:  # it could tell by now
         assert project.posted == 4
         return
     assert "2 unplanned; 2 configurations" in out
-    # By time: the ids of two runs that began in one second are in no order.
-    newest = max((project.home / "runs").iterdir(), key=lambda path: path.stat().st_mtime_ns).name
-    for name in sorted(path.name for path in (project.home / "runs").iterdir()):
+    (newest,) = run_ids(project) - before
+    for name in run_ids(project):
         assert runs("export", name)[0] == 0
         file = project.home / "runs" / name / "evidence.json"
         assert main(["runs", "verify", str(file)]) == 0
@@ -352,7 +357,7 @@ def test_planned_looks_that_are_left_come_first_under_the_declared_rule(project,
     assert project.judge_here().ret != 0
     monkeypatch.setattr(Looks, "take", take)
     assert project.posted == 2
-    run_id = max(path.name for path in (project.home / "runs").iterdir())
+    (run_id,) = run_ids(project)
     code, out, errors = runs("extend", run_id, "--num", "5")
     assert code in (0, 1, 10)
     assert "planned looks are left and played first, the declared group_sequential rule stays" in errors
@@ -387,11 +392,9 @@ def test_all_chosen_comparisons_are_extended_or_none(project, runs):
 
 
 @pytest.fixture
-def waiting(project, runs):
+def waiting(project, runs, unhurried):
     """A comparison whose extension stands in the queue, no longer waited for; its run's id."""
-    project.cases(OPEN.format(more=""))
-    assert project.judge_here("--eval-queue-budget=5").ret == 10
-    run_id = project.results()["run_id"]
+    run_id = judged(project)
     project.league.fault("slow-queue=600")
     with_short_patience(project, run_id)
     code, out, _ = runs("extend", run_id, "--num", "6")
