@@ -128,7 +128,13 @@ def played(runs: int, games: int, seed: int) -> Generator[Played]:
     workers = min(os.cpu_count() or 1, runs)
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=prepare)
     try:
-        yield from pool.map(both, arms[::2], arms[1::2])
+        # Workers start with Ctrl-C held back, until they can leave it to us: while they import they would die of it, and say so.
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            found = pool.map(both, arms[::2], arms[1::2])
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        yield from found
     finally:
         pool.shutdown(wait=True, cancel_futures=True)  # what runs is a second's work
 
@@ -144,6 +150,7 @@ def prepare() -> None:
     from multiprocessing import parent_process
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

@@ -182,10 +182,11 @@ class BlockDriver(threading.Thread):
         clock = self.context.clock
         deadline = Deadline.after(clock, LOOK_FOR_LOST)
         while True:
+            late = deadline.expired  # before the look: an answer that took its time is no look at its end
             found = self._look()
             if len(found) > 1:
                 raise self._doubled([row.id for row in found])
-            if found or deadline.expired or clock.wait(0.5, self.context.stop):
+            if found or late or clock.wait(0.5, self.context.stop):
                 return found
 
     def _unseen(self, why: str) -> SubmissionUnknown:

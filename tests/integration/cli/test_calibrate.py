@@ -1,10 +1,13 @@
 """`evalharness calibrate`: real games, counted; interruptible; progress where it belongs."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -88,11 +91,42 @@ def test_ctrl_c_ends_it_with_2_and_leaves_nobody_behind():
     )
     assert process.stderr.readline() == "100 of 1000 comparisons played\n"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    output, errors = process.communicate(timeout=30)  # ends when the last holder of the pipes has
+    output, errors = process.communicate(timeout=300)  # ends when the last holder of the pipes has
     assert process.returncode == 2
     assert "of 1000 comparisons; nothing was measured" in errors
     assert "Traceback" not in errors
     assert output == ""
+
+
+def test_ctrl_c_reaches_no_worker_not_even_one_that_still_starts():
+    """It takes a while to import what it needs, and could not leave the signal to its parent before: it would die loudly."""
+    process = subprocess.Popen(
+        [*COMMAND, "--runs", "1000", "--n", "4"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not (workers := starting(process.pid)):
+        assert process.poll() is None
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 2
+    assert workers == {True}
+    assert "Traceback" not in errors
+    assert output == ""
+
+
+def starting(pid):
+    """Of the workers that a process has by now: whether SIGINT is held back from them or ignored."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            told = dict(line.split(":\t") for line in (folder / "status").read_text().splitlines())
+            if int(told["PPid"]) == pid and b"spawn_main" in (folder / "cmdline").read_bytes():
+                found.add(bool((int(told["SigBlk"], 16) | int(told["SigIgn"], 16)) & 1 << signal.SIGINT - 1))
+    return found
 
 
 @pytest.mark.parametrize("arguments", [["--runs", "0"], ["--n", "x"], ["--seed", "-1"], ["--nonsense"]])

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_evalharness.errors import ArmStalled, CredentialsRejected, RequestRefused, SubmissionUnknown
 from pytest_evalharness.league.cost import CostGuard
-from pytest_evalharness.league.drive import ARRIVED, BlockDriver
+from pytest_evalharness.league.drive import ARRIVED, LOOK_FOR_LOST, BlockDriver
 from pytest_evalharness.league.harvest import harvest
 from pytest_evalharness.league.plan import Budgets
 from pytest_evalharness.league.poll import NOT_YET
@@ -190,6 +190,27 @@ def test_a_server_whose_clock_is_far_behind_has_not_lost_the_request(adopt):
 
     made, bodies = adopt("xreq_2", posted_at=1_000.0 - ARRIVED, find_experience_requests=find)
     assert bodies == []
+    assert made.lease.steps[-3:] == ["posted", "polled", "release"]
+
+
+def test_an_answer_that_took_all_the_time_there_was_is_followed_by_another_look(driver):
+    """The request was not shown yet when the first answer was made."""
+
+    def find(_token, _since):
+        looks.append(clock.time)
+        clock.time += 2 * LOOK_FOR_LOST
+        return Found([SimpleNamespace(id="xreq_1")] if len(looks) > 1 else [])
+
+    looks = []
+    made = driver(
+        asked(find_experience_requests=find),
+        state=BlockState.POSTING,
+        posted_at=950.0,
+        body={"num_episodes": 1},
+    )
+    clock = made.context.clock
+    made.poll = lambda request_id, **_: made.lease.polled(request_id)
+    made.run()
     assert made.lease.steps[-3:] == ["posted", "polled", "release"]
 
 
