@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _FIRST_LOOK, _LAST_LOOK = 0.02, 0.5
 _JOIN_SECONDS = 3.0
+_CANCEL_SECONDS = 60.0
+"""Seconds for requests that are too dear to be cancelled in: they cost until they are."""
 
 
 class Revalidate(Protocol):
@@ -199,7 +201,8 @@ class Work:
                 error = self.failure_of(side, block)
                 if error is not None:
                     if isinstance(error, OverBudget):
-                        self._end_drivers()  # what was submitted is cancelled by whoever watches it
+                        # What was submitted is cancelled by whoever watches it.
+                        self._end_drivers(_CANCEL_SECONDS)
                     self._on_wait()
                     raise self._with_others(error, others, blocks)
 
@@ -228,11 +231,11 @@ class Work:
 
     def close(self) -> None:
         """Stop this process's drivers and let go of their work, so that others take it over at once."""
-        self._end_drivers()
+        self._end_drivers(_JOIN_SECONDS)
 
-    def _end_drivers(self) -> None:
+    def _end_drivers(self, patience: float) -> None:
         self._stop.set()
-        deadline = Deadline.after(self._clock, _JOIN_SECONDS)
+        deadline = Deadline.after(self._clock, patience)
         for driver in self._drivers.values():
             driver.join(deadline.remaining)
 
