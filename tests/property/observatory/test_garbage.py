@@ -33,7 +33,7 @@ from tests.unit.observatory.conftest import Samples
 
 SECRET = "usr_s3cret-t0ken"
 SAMPLE = Samples()
-PATIENCE = 15.0
+PATIENCE = 120.0
 """Seconds that a call may take, whatever happens, on a busy machine; its own limits are far shorter."""
 
 LIST = [SAMPLE.member()]
@@ -282,7 +282,7 @@ def test_fifty_megabytes(server, name, unit):
 @pytest.mark.parametrize("name", ["whoami", "memberships", "create_experience_request", "policy_artifact"])
 @pytest.mark.parametrize(
     "way",
-    [silent, drip(reply({"a": 1}), 0.05), drip(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 9999, 0.01)],
+    [silent, drip(reply({"a": 1}), 0.05), drip(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 30_000, 0.01)],
     ids=["silent", "a body", "a header"],
 )
 def test_who_never_gets_to_the_point_is_left(server, name, way):
