@@ -77,6 +77,24 @@ class Wanted:
     limits: DownloadLimits = field(default_factory=DownloadLimits)
 
 
+@dataclass(frozen=True)
+class _Waited:
+    """How long an episode has been waited for, as it was right before the server was asked.
+
+    What it says counts for that moment: by the time at which it is read, the machine may have stood still, and what came
+    meanwhile was not asked for.
+
+    Attributes:
+        late: until when what is not there yet is waited for.
+        enough: whether that was over.
+        never: whether what was absent will never come, where the server does not tell.
+    """
+
+    late: Deadline
+    enough: bool
+    never: bool
+
+
 class Download:
     """Fetches episodes into the folder of an index, which whoever makes it has locked.
 
@@ -208,9 +226,12 @@ class Download:
         first = min(self._wanted.limits.concurrency, _BATCH)
         for start, end in pairwise([0, *range(first, len(episodes), _BATCH), len(episodes)]):
             batch = episodes[start:end]
+            final = [self._never(one) for one, _ in batch]  # first, as below
+            enough = late.expired
             ready = self._prepared([one for one, _ in batch])
-            for (_, entry), one in zip(batch, ready, strict=True):
-                under_way[pool.submit(self._episode, one, entry, late)] = None
+            for (_, entry), one, never in zip(batch, ready, final, strict=True):
+                waited = _Waited(late, enough=enough, never=never)
+                under_way[pool.submit(self._episode, one, entry, waited)] = None
             self._gather(under_way, down_to=_BATCH // 2)
         self._gather(under_way, down_to=0)
 
@@ -240,14 +261,14 @@ class Download:
 
     # --- one episode, in a thread of its own
 
-    def _episode(self, episode: Reference, entry: Entry, late: Deadline) -> Entry:
+    def _episode(self, episode: Reference, entry: Entry, waited: _Waited) -> Entry:
         if self._stop.is_set():
             return entry
         folder = real_folder(self.index.root, entry.folder)
         try:
             episode = self._whole(episode)
             self._note(episode, entry, folder)
-            outcomes = self._fetched(episode, entry, folder, late)
+            outcomes = self._fetched(episode, entry, folder, waited)
             for place in {(folder / one.path).parent for one in outcomes if one.state is State.OK}:
                 sync_folder(place)  # once for all files in it: each would cost as much as writing it
         except (CredentialsRejected, UsageError):
@@ -300,7 +321,7 @@ class Download:
             raise unreadable("episode's row", "it is nested too deeply, or holds what is no JSON") from None
         write_atomic(folder / EPISODE, told)
 
-    def _fetched(self, episode: Reference, entry: Entry, folder: Path, late: Deadline) -> list[Outcome]:
+    def _fetched(self, episode: Reference, entry: Entry, folder: Path, waited: _Waited) -> list[Outcome]:
         """The outcomes of all artifacts; what is not there yet is waited for as long as it may be late."""
         outcomes: dict[Artifact, list[Outcome]] = {}
         offers = {one.artifact: one for one in self._source.offers(episode, self._wanted.categories)}
@@ -312,11 +333,12 @@ class Download:
                     outcomes[artifact] = found
                     self._recorded(found, entry, folder)
             missing = [one for one in offers if _open(outcomes.get(one))]
-            if not missing or not self._worth_waiting(episode, late):
+            if not missing or not self._worth_waiting(episode, waited):
                 break
-            if self._clock.wait(min(pause, late.remaining), self._stop):
+            if self._clock.wait(min(pause, waited.late.remaining), self._stop):
                 break
             pause = min(pause * 2, _LONGEST_PAUSE)
+            waited = replace(waited, enough=waited.late.expired)
             try:
                 episode, fresh = self._asked_again(episode, missing)
             except (ServerUnreachable, NotTheService):
@@ -325,7 +347,8 @@ class Download:
         published = any(one.state is State.OK for found in outcomes.values() for one in found)
         for artifact in missing:
             if artifact not in outcomes:
-                outcomes[artifact] = [self._absent(offers[artifact], episode, published=published)]
+                absent = self._absent(offers[artifact], episode, never=waited.never, published=published)
+                outcomes[artifact] = [absent]
         told = [one for found in outcomes.values() for one in found]
         return told if self._source.described else _doubted(told)
 
@@ -344,8 +367,8 @@ class Download:
         self._source.prepare([episode], categories)
         return episode, self._source.offers(episode, categories)
 
-    def _worth_waiting(self, episode: Reference, late: Deadline) -> bool:
-        if episode.sealed or late.expired or not (episode.over and episode.status.terminal):
+    def _worth_waiting(self, episode: Reference, waited: _Waited) -> bool:
+        if episode.sealed or waited.enough or not (episode.over and episode.status.terminal):
             return False
         return not self._old(episode)
 
@@ -380,7 +403,7 @@ class Download:
         sound = all(size_on_disk(self.index.root, f"{entry.folder}/{one.path}") == one.size for one in found)
         return found if sound and offer.size in {None, found[0].size} else []
 
-    def _absent(self, offer: Offer, episode: Reference, *, published: bool) -> Outcome:
+    def _absent(self, offer: Offer, episode: Reference, *, never: bool, published: bool) -> Outcome:
         """What it means that the server has no such thing: that it may still come, or that it never will."""
         path = file_of(offer.artifact, self._wanted.replay)
         told = Outcome(path, offer.artifact, State.NOT_PRODUCED, offer.reason, route=offer.route)
@@ -389,7 +412,7 @@ class Download:
         if episode.sealed is None:
             results = offer.artifact.category is Category.RESULTS or not published
             due = episode.status is Status.COMPLETED and results  # every game that was played has results
-            may_come = due or not (self._old(episode) or self._never(episode))
+            may_come = due or not (self._old(episode) or never)
         else:
             may_come = not episode.sealed
         if may_come:

@@ -76,8 +76,8 @@ def row(name, **more):
 
 @pytest.fixture
 def download(tmp_path):
-    def make(source, **wanted):
-        clock, stop = SystemClock(), threading.Event()
+    def make(source, *, clock=None, **wanted):
+        clock, stop = clock or SystemClock(), threading.Event()
         transfer = Transfer(None, DownloadLimits(), clock=clock, rng=random.Random(1), stop=stop)
         told = Told()
         found = Download(
@@ -266,6 +266,53 @@ def test_what_is_absent_may_come_or_never_will(download, there, sealed, never, s
     (entry,) = found.run([episode], late_seconds=0, never=lambda _: never)
 
     assert (entry.files["results.json"].state, entry.files["logs/game.log"].state) == states
+
+
+class Late(Source):
+    """Has no log when it is asked first; the machine stands still before its answer is looked at."""
+
+    def __init__(self, meanwhile):
+        self.asked = 0
+        self.meanwhile = meanwhile
+
+    def _offers(self, episode, wanted):
+        self.asked += 1
+        found = [
+            Offer(RESULTS, content=b'{"scores": [1]}'),
+            Offer(LOG, content=b"log" if self.asked > 1 else None),
+        ]
+        self.meanwhile()
+        return found
+
+
+class HandClock(SystemClock):
+    skipped = 0.0
+
+    def monotonic(self):
+        return self.skipped
+
+    def wait(self, seconds, stop=None):
+        self.skipped += seconds
+        return stop is not None and stop.is_set()
+
+
+def test_what_was_absent_before_it_could_come_no_more_is_asked_for_once_more(download):
+    clock = HandClock()
+    source = Late(lambda: setattr(clock, "skipped", clock.skipped + 1000.0))
+    episode = replace(row("a"), created_at=clock.now())
+
+    (entry,) = download(source, clock=clock).run([episode], late_seconds=30)
+
+    assert (entry.files["logs/game.log"].state, source.asked) == (State.OK, 2)
+
+
+def test_what_was_absent_before_it_never_comes_may_still_come(download):
+    source = Late(lambda: None)
+    episode = replace(row("a"), created_at=SystemClock().now())
+
+    (entry,) = download(source).run([episode], late_seconds=0, never=lambda _: source.asked > 0)
+
+    assert entry.files["logs/game.log"].state is State.PENDING
 
 
 class Replays(Source):

@@ -48,8 +48,12 @@ def fetch(wire, tmp_path):
     ):
         server = wire.ScriptedServer(*answers, script=script)
         clock, stop = wire.SkippingClock(), threading.Event()
+        patient = {
+            "connect": 60.0,
+            "read": 60.0,
+        }  # nobody here is silent, and a busy machine must not look like it
         streams = Streams(
-            f"{server.url}/api", headers={"Authorization": "Bearer s3cret"}, environ={}, read=0.5
+            f"{server.url}/api", headers={"Authorization": "Bearer s3cret"}, environ={}, **patient
         )
         opened.extend([server, streams])
         transfer = Transfer(streams, DownloadLimits(**limits), clock=clock, rng=random.Random(1), stop=stop)
