@@ -71,7 +71,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory, dialect: str) -> Iterator[Ar
     said = json.loads(process.stdout.readline())
     yield Arena(said["api"], said["url"], Path(said["credentials"]), said["dialect"])
     process.stdin.close()
-    process.wait(20)
+    process.wait(120)
     process.stdout.close()
 
 

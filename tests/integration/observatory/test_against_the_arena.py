@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import pytest
@@ -202,7 +203,7 @@ def test_a_retired_version_is_stale(observatory, live):
 
 
 def finished(observatory, request_id):
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while time.monotonic() < until:
         detail = observatory.experience_request(request_id, fresh=True)
         if detail.status.terminal:
@@ -287,7 +288,7 @@ def test_an_accepted_request_whose_answer_is_lost_is_found(observatory, arena, b
     with pytest.raises(AnswerLost):
         observatory.create_experience_request(body)
     assert arena.creations() > before
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while not (found := observatory.find_experience_requests(body["notes"], since)):
         assert time.monotonic() < until, "the accepted request is not listed"
         time.sleep(0.05)
@@ -315,14 +316,18 @@ def test_a_cancelled_request(observatory, again, arena, body, today):
 
 def test_a_server_that_is_silent_now_and_then(again, arena):
     arena.fault("silent-get=1")
-    with again(read=0.2) as client:
+    # On a busy machine more than one answer may come later than so short a silence is borne.
+    with again(read=0.5, total=1000.0, tries=1000) as client:
         assert not client.whoami().anonymous
 
 
 def test_a_server_that_stays_silent(again, arena):
     arena.fault("silent-get=2")
-    with again(read=0.1, tries=2) as client, pytest.raises(ServerUnreachable, match="tried 2 times"):
-        client.whoami()
+    try:
+        with again(read=0.3, tries=2) as client, pytest.raises(ServerUnreachable, match="tried 2 times"):
+            client.whoami()
+    finally:
+        _no_faults(arena)  # on a busy machine it may have been given up before the server was silent
 
 
 def test_a_captive_portal(observatory, arena):
@@ -360,7 +365,7 @@ def test_a_creation_of_which_nobody_says_whether_it_was_made_is_not_sent_again(
     with pytest.raises(AnswerLost):
         observatory.create_experience_request(body)
     assert arena.creations() == before + 1
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while not (found := observatory.find_experience_requests(body["notes"], since)):
         assert time.monotonic() < until, "the accepted request is not listed"
         time.sleep(0.05)
@@ -371,14 +376,17 @@ def test_a_creation_of_which_nobody_says_whether_it_was_made_is_not_sent_again(
 def test_a_failed_episode_counts_once_its_request_ended(observatory, arena, body):
     arena.fault("retried-episodes=1")
     try:
-        made = observatory.create_experience_request(body)
-        seen, until = [], time.monotonic() + 20
-        while not seen or not ended(seen[-1]):
-            assert time.monotonic() < until, "the request did not end"
-            seen.append(observatory.experience_request(made.id, fresh=True))
-            time.sleep(0.05)
-        early = [one for one in seen[:-1] if Status.FAILED in {each.status for each in one.episodes}]
-        assert early, "no episode was seen to fail"
+        early, keys, until = [], itertools.count(), time.monotonic() + 300
+        while not early:  # it has failed for half a second only, in which a busy machine may not look
+            made = observatory.create_experience_request(
+                {**body, "idempotency_key": f"evh-retried-{next(keys)}"}
+            )
+            seen = []
+            while not seen or not ended(seen[-1]):
+                assert time.monotonic() < until, "no episode was seen to fail, or the request did not end"
+                seen.append(observatory.experience_request(made.id, fresh=True))
+                time.sleep(0.05)
+            early = [one for one in seen[:-1] if Status.FAILED in {each.status for each in one.episodes}]
         assert not any(ended(one) for one in early)
         assert {each.status for each in seen[-1].episodes} == {Status.COMPLETED}
     finally:
