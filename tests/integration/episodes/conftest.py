@@ -55,7 +55,7 @@ class League:
 
     def stop(self):
         self.process.stdin.close()
-        self.process.wait(20)
+        self.process.wait(120)
         self.process.stdout.close()
 
     def _arena(self, path, body=None, method=None):
@@ -63,7 +63,7 @@ class League:
         request = urllib.request.Request(
             f"{self.url}/_arena{path}", data, {"content-type": "application/json"}, method=method
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             return json.loads(answer.read())
 
     def fault(self, spec):
@@ -86,7 +86,7 @@ class League:
         token = load_token(self.api, environ={"SOFTMAX_CONFIG_DIR": self.credentials}).reveal()
         headers = {"Authorization": f"Bearer {token}", "X-Auth-Token": token, "User-Agent": "a-test"}
         request = urllib.request.Request(f"{self.api}/observatory{path}", headers=headers)
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             return json.loads(answer.read())
 
     def play(self, episodes=3, ticks=300, *, wait=True):

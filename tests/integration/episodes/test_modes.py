@@ -208,10 +208,12 @@ def test_a_watch_fetches_each_episode_as_it_ends(league, download, verified, tmp
 
 
 @pytest.mark.slow
-def test_what_still_runs_is_pending_and_comes_later(league, download, verified, tmp_path):
+def test_what_is_not_over_is_pending_and_comes_later(league, download, verified, tmp_path):
+    league.fault("closed-queue")
     request = league.play(2, 3000, wait=False)
 
     early = download(league, tmp_path, "--xreq", request, code=1)
+    league.clear()
     late = download(
         league, tmp_path, "--xreq", request, "--watch", "--interval", "0.2", "--max-attempts", "20"
     )

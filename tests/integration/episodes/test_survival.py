@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -38,6 +39,13 @@ def command(league, out, *words):
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def wait_for_a_part(out, process):
+    """Wait until a download has begun with a file."""
+    until = time.monotonic() + 120
+    while not list(out.rglob(".*.part")) and time.monotonic() < until and process.poll() is None:
+        time.sleep(0.02)
 
 
 def claimed(out):
@@ -83,11 +91,13 @@ def test_killed_at_ten_random_moments_it_ends_whole(today, download, verified, t
 @pytest.mark.slow
 def test_a_watch_that_is_killed_goes_on(today, download, verified, tmp_path):
     request = today.play(10, 6000, wait=False)
+    today.fault("slow-bodies=1000")
     process = command(today, tmp_path, "--xreq", request, "--watch", "--interval", "0.2")
-    with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(1.5)
+    wait_for_a_part(tmp_path, process)
     process.kill()
     process.communicate()
+    assert process.returncode == -signal.SIGKILL, "it was through"
+    today.clear()
 
     report = download(
         today, tmp_path, "--xreq", request, "--watch", "--interval", "0.2", "--max-attempts", "20"
@@ -100,13 +110,11 @@ def test_a_watch_that_is_killed_goes_on(today, download, verified, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupted_download_names_the_command_that_goes_on(today, download, verified, tmp_path, number):
-    today.fault("slow-bodies=20000")
+    today.fault("slow-bodies=1000")
     process = command(today, tmp_path, "--xreq", today.played)
-    deadline = time.monotonic() + 20
-    while not list(tmp_path.rglob(".*.part")) and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.02)
+    wait_for_a_part(tmp_path, process)
     process.send_signal(number)
-    out, errors = process.communicate(timeout=20)
+    out, errors = process.communicate(timeout=120)
     today.clear()
 
     assert process.returncode == 2, out + errors
@@ -120,14 +128,20 @@ def test_an_interrupted_download_names_the_command_that_goes_on(today, download,
 
 @pytest.mark.slow
 def test_a_server_that_is_restarted_in_the_middle(run, dialect, verified, tmp_path):
-    league = League(tmp_path / "league", "--dialect", dialect).start()
+    held = socket.socket()  # while the server is gone, nobody else may come to listen there
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    port = held.getsockname()[1]
+    league = League(tmp_path / "league", "--dialect", dialect, port=port).start()
     try:
         request = league.play(12)
         league.fault("slow-bodies=40000")
         out = tmp_path / "out"
 
         def restart():
-            time.sleep(1.0)
+            until = time.monotonic() + 60
+            while not list(out.rglob("logs/*.log")) and time.monotonic() < until:
+                time.sleep(0.02)
             league.stop()
             league.start()
 
@@ -137,9 +151,11 @@ def test_a_server_that_is_restarted_in_the_middle(run, dialect, verified, tmp_pa
             league, "--xreq", request, "-n", "12", "--late", "0.3", "--out", str(out), "--json"
         )
         other.join()
-        report = json.loads(told)
         if code:  # what did not outlive it is told, and comes with the same command
-            assert not report["complete"]
+            if told:
+                assert not json.loads(told)["complete"]
+            else:  # on a busy machine it may be gone for longer than anybody waits for an answer
+                assert "next:" in errors
             code, told, errors = run(
                 league, "--xreq", request, "-n", "12", "--late", "0.3", "--out", str(out), "--json"
             )
@@ -147,6 +163,7 @@ def test_a_server_that_is_restarted_in_the_middle(run, dialect, verified, tmp_pa
         assert verified(out)
     finally:
         league.stop()
+        held.close()
 
 
 @pytest.mark.slow
@@ -158,7 +175,7 @@ def test_two_downloads_into_one_folder_take_turns(today, verified, tmp_path):
         command(today, tmp_path, "--ereq", rows[0].id, "--ereq", rows[2].id, "--late", "0.3"),
     ]
 
-    ends = [process.communicate(timeout=60) for process in both]
+    ends = [process.communicate(timeout=300) for process in both]
 
     assert [process.returncode for process in both] == [0, 0], ends
     assert len(json.loads((tmp_path / "index.json").read_text())["episodes"]) == 3
