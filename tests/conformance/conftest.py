@@ -59,7 +59,7 @@ def peer_estimates(peers):
             input=json.dumps(cases),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
         assert done.returncode == 0, done.stderr
@@ -99,7 +99,7 @@ def run(tools, arena):
             input=text,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
         assert done.returncode == code, done.stdout + done.stderr
@@ -110,12 +110,22 @@ def run(tools, arena):
 
 
 @pytest.fixture(scope="session")
-def request_id(run):
-    """A request that the client created and watched to its end."""
-    roster = [{"player": {"policy_ref": "keeper:v2"}, "slot": 0}, *[{"player": {"top_n": 9}}] * 7]
-    body = {"target": {"league_id": DAILY}, "roster": roster, "num_episodes": 6, "notes": "conformance"}
-    made = run("xp-request", "create", "-", "--title", "by the client", "--json", text=json.dumps(body))
-    created = json.loads(made)["id"]
+def create(run):
+    """Creates requests with the client."""
+
+    def creator(games, notes):
+        roster = [{"player": {"policy_ref": "keeper:v2"}, "slot": 0}, *[{"player": {"top_n": 9}}] * 7]
+        body = {"target": {"league_id": DAILY}, "roster": roster, "num_episodes": games, "notes": notes}
+        made = run("xp-request", "create", "-", "--title", "by the client", "--json", text=json.dumps(body))
+        return json.loads(made)["id"]
+
+    return creator
+
+
+@pytest.fixture(scope="session")
+def request_id(run, create):
+    """A request that the client created."""
+    created = create(6, "conformance")
     rows = json.loads(run("xp-request", "list", "--mine", "--json"))["entries"]
     assert created in [row["id"] for row in rows]
     return created
@@ -123,7 +133,7 @@ def request_id(run):
 
 @pytest.fixture(scope="session")
 def episode_id(run, request_id):
-    run("xp-request", "watch", request_id, "--timeout", "30")
+    run("xp-request", "watch", request_id, "--timeout", "300")
     return json.loads(run("xp-request", "get", request_id, "--json"))["episodes"][0]["id"]
 
 

@@ -28,14 +28,14 @@ def test_it_lists_its_requests(run, request_id):
 def test_it_watches_to_the_end(run, request_id, tmp_path):
     checkpoint = tmp_path / "checkpoint.json"
     lines = run(
-        "xp-request", "watch", request_id, "--jsonl", "--timeout", "30", "--checkpoint", str(checkpoint)
+        "xp-request", "watch", request_id, "--jsonl", "--timeout", "300", "--checkpoint", str(checkpoint)
     ).splitlines()
 
     pages = [json.loads(line) for line in lines]
     assert pages[-1]["batches"][0]["status"] == "completed"
     assert len({entry["id"] for page in pages for entry in page["entries"]}) == 6
-    run("xp-request", "watch", request_id, "--timeout", "30", "--checkpoint", str(checkpoint))
-    run("xp-request", "watch", request_id, "--timeout", "30", "--until", "evidence", "--include", "results")
+    run("xp-request", "watch", request_id, "--timeout", "300", "--checkpoint", str(checkpoint))
+    run("xp-request", "watch", request_id, "--timeout", "300", "--until", "evidence", "--include", "results")
 
 
 def test_it_reads_a_request(run, request_id, episode_id):
@@ -130,7 +130,7 @@ def test_what_ours_created_is_watched_and_read_by_it(run, ours):
     made = ours.create_experience_request({**body, "idempotency_key": "by-ours"})
     ours.experience_request(made.id, fresh=True)
 
-    run("xp-request", "watch", made.id, "--timeout", "30")
+    run("xp-request", "watch", made.id, "--timeout", "300")
     told = json.loads(run("xp-request", "get", made.id, "--json"))
 
     assert (told["status"], told["completed_count"], told["notes"]) == ("completed", 2, "by ours")
@@ -256,7 +256,7 @@ def _played(run, league, refs):
     roster = [{"player": {"policy_ref": ref}, "slot": slot} for slot, ref in enumerate(refs)]
     body = {"target": {"league_name": league}, "roster": roster, "num_episodes": 2}
     made = json.loads(run("xp-request", "create", "-", "--json", text=json.dumps(body)))
-    run("xp-request", "watch", made["id"], "--timeout", "30")
+    run("xp-request", "watch", made["id"], "--timeout", "300")
     told = json.loads(run("xp-request", "get", made["id"], "--json"))
     assert (told["status"], told["completed_count"]) == ("completed", 2)
     return told["episodes"][0]

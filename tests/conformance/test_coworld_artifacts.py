@@ -87,7 +87,7 @@ def test_its_files_are_those_that_ours_downloads(downloaded, ours_downloaded):
 
 def test_it_waits_for_evidence(run, request_id, episode_id):
     assert "completed" in run(
-        "xp-request", "watch", request_id, "--timeout", "30", "--until", "evidence", *included(EVERYTHING)
+        "xp-request", "watch", request_id, "--timeout", "300", "--until", "evidence", *included(EVERYTHING)
     )
 
 
@@ -118,14 +118,16 @@ def test_it_downloads_replays_of_rounds_and_of_policies(run, episode_id, tmp_pat
     assert replay.differences(replay.read(files[0].read_bytes())) == []
 
 
-def test_a_file_that_changed_since_the_manifest_is_asked_for_again(run, request_id, arena, tmp_path):
+def test_a_file_that_changed_since_the_manifest_is_asked_for_again(run, create, arena, tmp_path):
+    changing = create(2, "changes")  # what has changed once is another file to whoever comes later
+    run("xp-request", "watch", changing, "--timeout", "300")
     for spec in ("changed-artifacts=1", "expired-urls=1"):
         httpx.post(arena["url"] + "/_arena/faults", json={"spec": spec}, trust_env=False)
 
     run(
         "xp-request",
         "download",
-        request_id,
+        changing,
         *included(["game_logs"]),
         "-d",
         str(tmp_path),

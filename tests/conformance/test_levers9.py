@@ -104,7 +104,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def read(sdk, built):
-    done = subprocess.run([sdk, "-c", ASK, built], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sdk, "-c", ASK, built], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -55,7 +55,7 @@ def printed(request, sdk, folder, tmp_path, monkeypatch):
         == 0
     )
     done = subprocess.run(
-        [sdk, "-c", ASK, "report.json"], capture_output=True, text=True, timeout=60, check=False
+        [sdk, "-c", ASK, "report.json"], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     return Report.load("report.json"), done.stdout.splitlines()

@@ -83,7 +83,7 @@ def theirs(coworld, arena, request, folder):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

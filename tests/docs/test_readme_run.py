@@ -44,7 +44,7 @@ def run(pages, shown, tmp_path_factory):
         env={**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "100"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     results = list(folder.glob(".evalharness/runs/*/results.json"))
