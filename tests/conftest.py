@@ -4,12 +4,17 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from pytest_evalharness.base.text import redact
 
-# A busy machine is no defect, and CI must find today what it found yesterday.
-settings.register_profile("repository", deadline=None, derandomize=bool(os.environ.get("CI")))
+# A busy machine is no defect, and the same code is found today as it was found yesterday. `EXPLORE=1` tries other examples.
+settings.register_profile(
+    "repository",
+    deadline=None,
+    derandomize="EXPLORE" not in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("repository")
 
 HERE = Path(__file__).parent
