@@ -28,7 +28,9 @@ class User:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+            request, timeout=300
+        ) as answer:
             return json.loads(answer.read() or b"null")
 
     @property
@@ -106,7 +108,7 @@ def test_a_budget_below_the_price_refuses_and_cancels_what_was_submitted(user, b
     assert user.ab("--budget=1e6", "--maxticks=9999", "--fresh")[0] in {0, 1, 10}
 
 
-def test_a_queue_that_does_not_move_is_left_where_the_cost_is_minded(user):
+def test_a_queue_that_does_not_move_is_left_where_the_cost_is_minded(user, unhurried):
     user.back_door("/_arena/faults", "POST", {"spec": "closed-queue"})
     code, out, _ = user.ab("--budget=1e6", "--maxticks=9998", "--queue-budget=0.5")
     assert code == 11
@@ -120,7 +122,7 @@ def test_a_queue_that_does_not_move_is_left_where_the_cost_is_minded(user):
         (("--queue-exceeded=keep", "--budget=1e6"), "still running on the server", {"pending"}),
     ],
 )
-def test_what_becomes_of_a_queue_that_does_not_move_can_be_said(user, words, told, states):
+def test_what_becomes_of_a_queue_that_does_not_move_can_be_said(user, unhurried, words, told, states):
     user.back_door("/_arena/faults", "POST", {"spec": "closed-queue"})
     ticks = f"--maxticks={9990 + len(words)}"
     code, out, _ = user.ab(ticks, "--queue-budget=0.5", *words)

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -42,9 +43,10 @@ def asked(home, answer, wish, *words):
         try:
             while not (heard := [one for one in ledger.campaigns.events("mine") if one.kind == ASKED]):
                 assert asking.is_alive()
+                time.sleep(0.01)
         finally:
             answer(lease, heard[0] if heard else None)
-            asking.join(60)
+            asking.join(300)
     assert not asking.is_alive()
     return codes[0]
 
