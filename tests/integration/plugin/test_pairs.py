@@ -3,6 +3,7 @@
 import json
 import signal
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -14,17 +15,19 @@ def test_crew(ab):
     ab.require()
 """
 KILLER = """
-import os, pathlib, signal
+import os, pathlib, signal, threading
 from pytest_evalharness.ledger.leases import Lease
 
 calls = pathlib.Path({calls!r})
+one_by_one = threading.Lock()
 original = Lease.{method}
 
 def dies_once(self, *args):
-    with calls.open("a") as file:
-        file.write("x")
-    if calls.stat().st_size == {at}:
-        os.kill(os.getpid(), signal.SIGKILL)
+    with one_by_one:
+        with calls.open("a") as file:
+            file.write("x")
+        if calls.stat().st_size == {at}:
+            os.kill(os.getpid(), signal.SIGKILL)
     return original(self, *args)
 
 Lease.{method} = dies_once
@@ -43,7 +46,7 @@ def judged(project):
 
 def drawn(project):
     """The seeds that the ledger holds, by side, in the order of the pairs."""
-    with sqlite3.connect(project.home / "ledger.sqlite") as file:
+    with closing(sqlite3.connect(project.home / "ledger.sqlite")) as file:
         (frozen,) = file.execute("SELECT frozen_json FROM comparisons").fetchone()
     return {side: [b["seed"] for b in arm["blocks"]] for side, arm in json.loads(frozen)["arms"].items()}
 

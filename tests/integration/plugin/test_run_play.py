@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -39,11 +38,9 @@ def interrupt(project, posts):
         stderr=subprocess.STDOUT,
         text=True,
     )
-    deadline = time.monotonic() + 60
-    while project.posted != posts and time.monotonic() < deadline:
-        time.sleep(0.05)
+    project.until_noted(process, posts)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=300)
     assert process.returncode == 2, output
     return project.results()["run_id"]
 
@@ -121,7 +118,7 @@ def test_what_was_never_posted_is_withdrawn(project, capfd):
 
 
 @pytest.mark.slow
-def test_episodes_that_run_on_are_counted_when_the_rest_is_cancelled(project, capfd):
+def test_episodes_that_run_on_are_counted_when_the_rest_is_cancelled(project, capfd, unhurried):
     project.league.fault("wedged-seat=3")
     stopped = project.judge_here("--eval-total-budget=0.5", "--eval-num=7")
     assert stopped.ret == 11

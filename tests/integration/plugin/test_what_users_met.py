@@ -25,11 +25,14 @@ def with_timeout(project, *more):
 def test_a_timeout_in_a_fixture_loses_nothing(project, method):
     """pytest-timeout#98, #72: fixture time is charged to a test; what was posted is found again."""
     project.league.fault("closed-queue")
-    result = project.pytester.runpytest_subprocess(
-        *with_timeout(project, "--timeout=4", f"--timeout-method={method}"), timeout=120
-    )
-    assert result.ret != 0
-    assert "Timeout" in said(result)
+    for seconds in (4, 16, 64):  # a busy machine may not have posted anything after so few
+        result = project.pytester.runpytest_subprocess(
+            *with_timeout(project, f"--timeout={seconds}", f"--timeout-method={method}"), timeout=300
+        )
+        assert result.ret != 0
+        assert "Timeout" in said(result)
+        if project.posted == 2:
+            break
     if method == "signal":  # the other one ends the process on the spot
         assert project.junit.exists()
     project.league.heal()
@@ -49,7 +52,7 @@ def test_a_timeout_that_kills_workers_posts_once(project):
     )
     project.league.fault("closed-queue")
     command = with_timeout(project, "-n", "2", "--timeout=4", "--timeout-method=thread")
-    first = project.pytester.runpytest_subprocess(*command, timeout=120)
+    first = project.pytester.runpytest_subprocess(*command, timeout=300)
     assert first.ret == 11
     assert {case["outcome"] for case in project.results()["cases"]} == {"error"}
     assert "crashed while running" in said(first)
@@ -122,15 +125,15 @@ def test_a_crash_late_in_a_run_starts_nothing_from_zero(pytester, tmp_path):
         command, cwd=pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     events = pytester.path / ".evalharness" / "runs"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not late(events):
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline and not (late(events) and len(requests(events)) == 2):
         time.sleep(0.02)
     process.kill()
     process.communicate()
     before = requests(events)
     assert len(before) == 2
     again = subprocess.run(
-        command, cwd=pytester.path, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=pytester.path, capture_output=True, text=True, timeout=300, check=False
     )
     assert again.returncode == 0, again.stdout
     assert requests(events) == before
