@@ -51,7 +51,7 @@ def driver(make):
                 feed=SimpleNamespace(offered=False), dialect=SimpleNamespace(cancels=True), **observatory
             ),
             clock=HandClock(), stop=threading.Event(),
-            events=SimpleNamespace(append=lambda *_, **__: None), deep=0, rng=random.Random(3),
+            events=SimpleNamespace(append=lambda *_, **__: None), deep=0, rng=random.Random(3), run_id="run-1",
         )  # fmt: skip
         context.guard = CostGuard(None, context.clock, context.events)
         if stop:
