@@ -210,12 +210,12 @@ class CostGuard:
         Raises:
             OverBudget: there is nothing left.
         """
-        self._hear()
+        self.hear()
         if self.over is not None:
             raise OverBudget(self.over.what, not_done=self.over.not_done, next_step=self.over.next_step)
 
-    def _hear(self) -> None:
-        """What another process of the run has seen ends the spending here too."""
+    def hear(self) -> None:
+        """Learn what another process of the run has seen: it ends the spending here too."""
         if self.budget is None or self.over is not None:
             return
         told = self._purse.over()
@@ -278,7 +278,7 @@ class CostGuard:
             self._asked = now if hears else self._asked
             self._looked = now if looks else self._looked
         if hears:
-            self._hear()
+            self.hear()
         if not looks:
             return
         requests = self._purse.promised().requests

@@ -201,7 +201,8 @@ class Work:
                 error = self.failure_of(side, block)
                 if error is not None:
                     if isinstance(error, OverBudget):
-                        # What was submitted is cancelled by whoever watches it.
+                        # What was submitted is cancelled by whoever watches it, and who does so here must know why first.
+                        self._guard.hear()
                         self._end_drivers(_CANCEL_SECONDS)
                     self._on_wait()
                     raise self._with_others(error, others, blocks)

@@ -36,7 +36,10 @@ def test_what_is_too_dear_is_given_the_time_to_be_cancelled(error, given):
         for name in ("a", "b")
     }
     work._ledger = SimpleNamespace(block=blocks.get)
+    known = []
+    work._guard = SimpleNamespace(hear=lambda: known.append(not work._stop.is_set()))
     with pytest.raises(type(error), match=error.what):
         work._raise_failures({"candidate": [blocks["a"]], "baseline": [blocks["b"]]})
     assert work._stop.is_set() is bool(given)
+    assert known == [True] * bool(given), "who watches what is too dear must know that it is before it stops"
     assert other.given == given
