@@ -54,7 +54,7 @@ def test_names_are_needed_only_by_the_selected_cases(project):
 
 def test_no_server_was_named(project, workers):
     arguments = [a for a in project.command(*workers) if not a.startswith("--eval-server")]
-    result = project.pytester.runpytest_subprocess(*arguments, timeout=60)
+    result = project.pytester.runpytest_subprocess(*arguments, timeout=300)
     assert result.ret == 4
     assert "--eval-server embedded" in said(result)
 
@@ -108,7 +108,7 @@ def test_a_league_with_too_few_live_players(project):
 
 
 def test_collecting_posts_nothing_and_writes_nothing(project):
-    result = project.pytester.runpytest_subprocess(*project.command("--collect-only", "-q"), timeout=60)
+    result = project.pytester.runpytest_subprocess(*project.command("--collect-only", "-q"), timeout=300)
     assert result.ret == 0
     assert project.posted == 0
     assert not project.home.exists()

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -121,11 +122,11 @@ def test_a_field_that_moves_between_two_readings_is_one_field(project):
 
 
 LONG_CLOSE = """
-import os, pathlib, sqlite3, time
+import contextlib, os, pathlib, sqlite3, time
 from pytest_evalharness.observatory.client import Observatory
 
 def close(self):
-    with sqlite3.connect({ledger!r}) as file:
+    with contextlib.closing(sqlite3.connect({ledger!r})) as file:
         states = [state for (state,) in file.execute("SELECT state FROM blocks")]
     pathlib.Path(f"closing-{{os.getpid()}}.txt").write_text(" ".join(states))
     {then}
@@ -151,7 +152,7 @@ def test_workers_that_are_slow_to_close_have_written_everything_before(project, 
     assert told
     assert set(told) == {"finished finished"}
     assert project.posted == 2
-    with sqlite3.connect(project.home / "ledger.sqlite") as file:
+    with closing(sqlite3.connect(project.home / "ledger.sqlite")) as file:
         assert file.execute("SELECT COUNT(*) FROM blocks WHERE evidence_json IS NOT NULL").fetchone() == (2,)
 
 
