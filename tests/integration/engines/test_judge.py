@@ -2,10 +2,8 @@
 
 import contextlib
 import json
-import socket
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 
@@ -229,12 +227,9 @@ def test_a_slow_judge_is_not_waited_for_without_end(serve, wire, judge, calls):
         read(judge(server, seconds=0.1, parallel=1), calls(1))
 
 
-def test_no_judge_at_all(judge, calls):
-    with socket.socket() as deaf:  # nobody listens, and as long as it is bound nobody else can
-        deaf.bind(("127.0.0.1", 0))
-        nobody = SimpleNamespace(url=f"http://127.0.0.1:{deaf.getsockname()[1]}")
-        with pytest.raises(ServerUnreachable):
-            read(judge(nobody, parallel=1), calls(1))
+def test_no_judge_at_all(wire, judge, calls):
+    with contextlib.closing(wire.Nobody()) as nobody, pytest.raises(ServerUnreachable):
+        read(judge(nobody, parallel=1), calls(1))
 
 
 @pytest.mark.parametrize(

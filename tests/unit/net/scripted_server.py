@@ -177,7 +177,10 @@ def _read(connection: socket.socket) -> Request | None:
     method, target, _ = first.split(" ", 2)
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     while len(body) < int(headers.get("content-length", 0)):
-        body += connection.recv(65536)
+        part = connection.recv(65536)
+        if not part:
+            return None  # it was killed in the middle of its request
+        body += part
     return Request(method, target, headers, body)
 
 
