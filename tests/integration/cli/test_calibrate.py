@@ -123,7 +123,8 @@ def starting(pid):
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            told = dict(line.split(":\t") for line in (folder / "status").read_text().splitlines())
+            lines = (folder / "status").read_text().splitlines()
+            told = {name: value for name, _, value in (line.partition(":") for line in lines)}
             if int(told["PPid"]) == pid and b"spawn_main" in (folder / "cmdline").read_bytes():
                 found.add(bool((int(told["SigBlk"], 16) | int(told["SigIgn"], 16)) & 1 << signal.SIGINT - 1))
     return found
