@@ -49,7 +49,7 @@ class Patience:
         if deadline is None:
             return timeout
         left = max(_NO_WAIT, deadline.remaining)
-        return left if timeout is None else min(timeout, left)
+        return left if timeout is None else max(_NO_WAIT, min(timeout, left))
 
     def read(self, stream: httpcore.NetworkStream, most: int, timeout: float | None) -> bytes:
         """What comes next, waiting in short turns where something may end the wait: a read that times out takes nothing."""

@@ -73,6 +73,11 @@ def test_whatever_may_have_been_accepted_is_sent_once(connect, serve, wire, cloc
     assert clock.waits == []
 
 
+def test_a_deadline_that_is_over_by_then_is_told_as_such(connect, serve, wire, clock):
+    with pytest.raises(AnswerLost, match="no whole answer in time"):
+        connect(serve(wire.silent).url).post_json("/p", {}, deadline=Deadline.after(clock, 0.0))
+
+
 @pytest.mark.parametrize("status", [400, 404, 408, 409, 422, 425, 429, 500, 502, 503, 504])
 def test_no_status_is_a_reason_to_post_again(connect, serve, wire, status):
     server = serve(wire.reply({"detail": "no"}, status, [("Retry-After", "1")]), wire.reply({}))
