@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 _TAIL_SECONDS = 0.2
+_JOIN_SECONDS = 30.0
+"""A thread that writes to a terminal which takes nothing ends never; any other at once."""
 
 
 class Progress:
@@ -66,7 +68,7 @@ class Progress:
         """Show what is left and stop following."""
         self._stop.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_JOIN_SECONDS)
         self.show()
         self.clear()
 
