@@ -80,8 +80,9 @@ def test_on_a_terminal_one_line_changes(instead, capsys, monkeypatch):
     assert capsys.readouterr().err == "".join(f"\r{k} of 3 comparisons played" for k in (1, 2, 3)) + "\n"
 
 
-def test_ctrl_c_ends_it_with_2_and_leaves_nobody_behind():
-    process = subprocess.Popen(
+def long_one():
+    """A calibration of minutes, with a terminal of its own."""
+    return subprocess.Popen(
         [*COMMAND, "--runs", "1000", "--n", "4"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -89,6 +90,10 @@ def test_ctrl_c_ends_it_with_2_and_leaves_nobody_behind():
         start_new_session=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
+
+
+def test_ctrl_c_ends_it_with_2_and_leaves_nobody_behind():
+    process = long_one()
     assert process.stderr.readline() == "100 of 1000 comparisons played\n"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     output, errors = process.communicate(timeout=300)  # ends when the last holder of the pipes has
@@ -100,13 +105,7 @@ def test_ctrl_c_ends_it_with_2_and_leaves_nobody_behind():
 
 def test_ctrl_c_reaches_no_worker_not_even_one_that_still_starts():
     """It takes a while to import what it needs, and could not leave the signal to its parent before: it would die loudly."""
-    process = subprocess.Popen(
-        [*COMMAND, "--runs", "1000", "--n", "4"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = long_one()
     while not (workers := starting(process.pid)):
         assert process.poll() is None
         time.sleep(0.005)
