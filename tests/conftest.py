@@ -1,6 +1,7 @@
 """How the property tests run here, and what runs inside a test must not know."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,11 @@ settings.register_profile(
 settings.load_profile("repository")
 
 HERE = Path(__file__).parent
+# What whoever starts the tests has ignored (`&` in a script: SIGINT; nohup: SIGHUP) every child would ignore as well, and tests
+# send both. A handler is not inherited: children begin as from a terminal, and a hangup still ends no tests.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, lambda *_: None)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 # Where CI is GitHub's, the runs that tests start would write on the page of this one.
 os.environ.pop("GITHUB_ACTIONS", None)
 
