@@ -1,29 +1,20 @@
 """A judge and a model on loopback, and calls for them to read."""
 
-import importlib.util
 import json
 import random
-import sys
-from pathlib import Path
 
 import pytest
 
 from pytest_evalharness.engines.evidence.calls import Utterance
 from pytest_evalharness.engines.evidence.sampling import ScrubbedCall
 from pytest_evalharness.engines.evidence.world import load_world
+from tests.unit.net import scripted_server
 
 
 @pytest.fixture(scope="session")
 def wire():
-    """The scripted server's module; tests are no package, so it is loaded by its path."""
-    name = "evalharness_scripted_server"
-    if name not in sys.modules:
-        path = Path(__file__).parents[2] / "unit" / "net" / "scripted_server.py"
-        spec = importlib.util.spec_from_file_location(name, path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
+    """The scripted server's module."""
+    return scripted_server
 
 
 @pytest.fixture

@@ -3,14 +3,11 @@
 import errno
 import gzip
 import hashlib
-import importlib.util
 import json
 import os
 import random
-import sys
 import threading
 import zlib
-from pathlib import Path
 
 import pytest
 
@@ -25,17 +22,6 @@ from pytest_evalharness.net import Streams
 LOG = Artifact(Category.PLAYER_LOG, 3)
 CONTENT = bytes(range(256)) * 40
 SERVED = Outcome("replay.raw", Artifact(Category.REPLAY), State.OK)
-
-
-@pytest.fixture(scope="module")
-def wire():
-    """The scripted server's module; tests are no package, so it is loaded by its path."""
-    path = Path(__file__).parents[1] / "net" / "scripted_server.py"
-    spec = importlib.util.spec_from_file_location("evalharness_scripted_server", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture

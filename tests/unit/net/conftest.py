@@ -1,31 +1,13 @@
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from pytest_evalharness.net import Limits, Transport, downloads, pool
-
-
-@pytest.fixture(scope="session")
-def wire() -> ModuleType:
-    """The scripted server's module; tests are no package, so it is loaded by its path."""
-    name = "evalharness_scripted_server"
-    if name not in sys.modules:
-        path = Path(__file__).with_name("scripted_server.py")
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
 
 
 @pytest.fixture
@@ -37,14 +19,6 @@ def clock(wire: ModuleType) -> Any:
 def standing(wire: ModuleType) -> Any:
     """A clock on which only waits take time, for `connect(…, clock=standing)`."""
     return wire.StandingClock()
-
-
-@pytest.fixture
-def nobody(wire: ModuleType) -> Iterator[Any]:
-    """An address that refuses connections."""
-    made = wire.Nobody()
-    yield made
-    made.close()
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -26,32 +23,9 @@ def forgotten_secrets() -> Iterator[None]:
     redact._secrets.intersection_update(before)
 
 
-@pytest.fixture(scope="session")
-def wire() -> ModuleType:
-    """The scripted server's module; tests are no package, so it is loaded by its path."""
-    name = "evalharness_scripted_server"
-    if name not in sys.modules:
-        path = Path(__file__).parents[1] / "net" / "scripted_server.py"
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
-
-
 @pytest.fixture
 def clock(wire: ModuleType) -> Any:
     return wire.StandingClock()
-
-
-@pytest.fixture
-def nobody(wire: ModuleType) -> Iterator[Any]:
-    """An address that refuses connections."""
-    made = wire.Nobody()
-    yield made
-    made.close()
 
 
 @pytest.fixture
