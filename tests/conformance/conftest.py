@@ -82,7 +82,7 @@ def arena(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def run(tools, arena):
-    """Runs a command of the client and returns what it printed."""
+    """Runs a command of the client and returns what it printed; of one that fails, what it complained of."""
 
     def runner(*command, code=0, tool="coworld", text=None):
         proxies = {"http_proxy", "https_proxy", "all_proxy"}
@@ -104,7 +104,7 @@ def run(tools, arena):
         )
         assert done.returncode == code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
-        return done.stdout
+        return done.stderr if code else done.stdout
 
     return runner
 

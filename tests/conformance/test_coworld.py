@@ -143,7 +143,10 @@ def test_what_ours_created_is_watched_and_read_by_it(run, ours):
 def test_it_says_what_was_refused(run):
     body = {"roster": [{"player": {"policy_ref": "nobody:v1"}}] * 8, "target": {"league_id": DAILY}}
 
-    run("xp-request", "create", "-", text=json.dumps(body), code=1)
+    told = run("xp-request", "create", "-", text=json.dumps(body), code=1)
+
+    assert "(400)" in told
+    assert "policy_ref 'nobody:v1' did not match an active runnable policy" in told
 
 
 def test_its_schema_is_readable_by_a_client_that_has_the_token(arena):
